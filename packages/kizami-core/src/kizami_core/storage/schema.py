@@ -1,0 +1,152 @@
+"""The database's tables and the numbered migrations that make them.
+
+Version 1 is the schema of the specification, which the TypeScript Kizami writes at the same path: such a file
+is carried on. Everything later is Kizami's own and is marked by SQLite's ``application_id``; the TypeScript
+Kizami's versions 2 to 5 mean other tables, carry no mark and are refused untouched.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+APPLICATION_ID = 0x4B5A4D49  # "KZMI"
+
+_VERSION_1 = """
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session_id TEXT NOT NULL,
+  project_path TEXT NOT NULL,
+  chunk_index INTEGER NOT NULL,
+  content TEXT NOT NULL,
+  role TEXT NOT NULL CHECK(role IN ('human', 'assistant', 'mixed')),
+  metadata TEXT,
+  created_at TEXT NOT NULL DEFAULT (datetime('now')),
+  token_count INTEGER NOT NULL DEFAULT 0,
+  UNIQUE(session_id, chunk_index)
+);
+CREATE INDEX idx_chunks_project ON chunks(project_path);
+CREATE INDEX idx_chunks_created ON chunks(created_at DESC);
+CREATE INDEX idx_chunks_session ON chunks(session_id);
+
+CREATE VIRTUAL TABLE chunks_fts USING fts5(
+  content,
+  content=chunks,
+  content_rowid=id,
+  tokenize='trigram'
+);
+CREATE TRIGGER chunks_ai AFTER INSERT ON chunks BEGIN
+  INSERT INTO chunks_fts(rowid, content) VALUES (new.id, new.content);
+END;
+CREATE TRIGGER chunks_ad AFTER DELETE ON chunks BEGIN
+  INSERT INTO chunks_fts(chunks_fts, rowid, content) VALUES('delete', old.id, old.content);
+END;
+CREATE TRIGGER chunks_au AFTER UPDATE OF content ON chunks BEGIN
+  INSERT INTO chunks_fts(chunks_fts, rowid, content) VALUES('delete', old.id, old.content);
+  INSERT INTO chunks_fts(rowid, content) VALUES (new.id, new.content);
+END;
+
+CREATE TABLE sessions (
+  session_id TEXT PRIMARY KEY,
+  project_path TEXT NOT NULL,
+  started_at TEXT,
+  ended_at TEXT NOT NULL DEFAULT (datetime('now')),
+  chunk_count INTEGER DEFAULT 0,
+  first_message TEXT,
+  last_message TEXT
+);
+CREATE INDEX idx_sessions_project ON sessions(project_path);
+
+CREATE TABLE schema_version (
+  version INTEGER PRIMARY KEY,
+  applied_at TEXT NOT NULL DEFAULT (datetime('now'))
+);
+
+CREATE TABLE maintenance_log (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  action TEXT NOT NULL,
+  chunks_deleted INTEGER NOT NULL DEFAULT 0,
+  bytes_freed INTEGER NOT NULL DEFAULT 0,
+  executed_at TEXT NOT NULL DEFAULT (datetime('now'))
+);
+"""
+
+# turns: the identity of what was saved. A row outlives its chunks, so that what a person or retention removed
+#   is known and not saved again; is_locked says that (chunks edited or deleted: never rewritten).
+# projects: small numbers for paths, used as scope tokens in the word index.
+# chunks_words: the word index (retrieval/word_index.py). It is contentless and holds no positions
+#   (detail=none), which takes about a third of the space of positions; the reranker counts in the text itself.
+# word_queue: what the word index has yet to follow. The triggers are plain SQL, so they also work in programs
+#   that don't have the analyzer, and an edit by such a program is caught up later.
+_VERSION_2 = """
+CREATE TABLE turns (
+  id INTEGER PRIMARY KEY,
+  uuid TEXT NOT NULL UNIQUE,
+  session_id TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  is_locked INTEGER NOT NULL DEFAULT 0 CHECK(is_locked IN (0, 1))
+);
+CREATE INDEX idx_turns_session ON turns(session_id);
+ALTER TABLE chunks ADD COLUMN turn_id INTEGER REFERENCES turns(id);
+CREATE INDEX idx_chunks_turn ON chunks(turn_id);
+ALTER TABLE maintenance_log ADD COLUMN detail TEXT;
+
+CREATE TABLE projects (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  path TEXT NOT NULL UNIQUE
+);
+
+CREATE VIRTUAL TABLE chunks_words USING fts5(
+  terms,
+  content='',
+  detail=none,
+  columnsize=0,
+  tokenize="ascii tokenchars '_.#+'"
+);
+CREATE TABLE word_queue (
+  id INTEGER PRIMARY KEY,
+  chunk_id INTEGER NOT NULL,
+  old_content TEXT,
+  old_project_path TEXT
+);
+CREATE TRIGGER chunks_words_ai AFTER INSERT ON chunks BEGIN
+  INSERT INTO word_queue(chunk_id) VALUES (new.id);
+END;
+CREATE TRIGGER chunks_words_ad AFTER DELETE ON chunks BEGIN
+  INSERT INTO word_queue(chunk_id, old_content, old_project_path)
+    VALUES (old.id, old.content, old.project_path);
+END;
+CREATE TRIGGER chunks_words_au AFTER UPDATE OF content, project_path ON chunks
+WHEN old.content <> new.content OR old.project_path <> new.project_path BEGIN
+  INSERT INTO word_queue(chunk_id, old_content, old_project_path)
+    VALUES (old.id, old.content, old.project_path);
+END;
+INSERT INTO word_queue(chunk_id) SELECT id FROM chunks ORDER BY id;
+"""
+
+# Statements of each version, run in one transaction together with its row in schema_version.
+MIGRATIONS: dict[int, str] = {1: _VERSION_1, 2: _VERSION_2}
+SCHEMA_VERSION = max(MIGRATIONS)
+
+
+def statements(script: str) -> list[str]:
+    """Split a script of this module into statements (triggers hold semicolons of their own)."""
+    found: list[str] = []
+    begun = ""
+    for line in script.splitlines(keepends=True):
+        begun += line
+        ends = line.rstrip().endswith(";")
+        if ends and ("CREATE TRIGGER" not in begun or line.strip() == "END;"):
+            found.append(begun.strip())
+            begun = ""
+    return found
+
+
+def apply_migration(connection: sqlite3.Connection, version: int) -> None:
+    """Run one migration inside the caller's transaction."""
+    for statement in statements(MIGRATIONS[version]):
+        connection.execute(statement)
+    connection.execute("INSERT INTO schema_version(version) VALUES (?)", (version,))
+    if version >= 2:  # noqa: PLR2004 - from the first version of our own on
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
