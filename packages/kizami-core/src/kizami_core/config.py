@@ -71,7 +71,12 @@ def _number(low: float, high: float) -> Callable[[object], float]:
 
 def _integer(low: int, high: int) -> Callable[[object], int]:
     def check(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value // 1 or not low <= value <= high:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or value != value // 1
+            or not low <= value <= high
+        ):
             raise _Invalid(f"a whole number from {low} to {high}")
         return int(value)
 
@@ -135,7 +140,9 @@ def load_config(path: str, env: Mapping[str, str]) -> tuple[Config, list[ConfigP
         with open(path, "rb") as file:
             data = parse(file.read().decode("utf-8-sig"))
     except (OSError, ValueError) as error:
-        problem = ConfigProblem(path, f"can't be read ({error}); the defaults are used. Repair or delete the file.")
+        problem = ConfigProblem(
+            path, f"can't be read ({error}); the defaults are used. Repair or delete the file."
+        )
         return parse_config({}, env)[0], [problem]
     return parse_config(data, env)
 
@@ -154,7 +161,9 @@ def parse_config(data: object, env: Mapping[str, str]) -> tuple[Config, list[Con
         if section in _OTHER_SECTIONS:
             continue
         if section not in known_sections or not isinstance(keys, dict):
-            reason = "is not an object" if section in known_sections else "is no section of Kizami's configuration"
+            reason = (
+                "is not an object" if section in known_sections else "is no section of Kizami's configuration"
+            )
             problems.append(ConfigProblem(section, f"{reason}; it is ignored."))
             continue
         for key, value in keys.items():
@@ -167,5 +176,7 @@ def parse_config(data: object, env: Mapping[str, str]) -> tuple[Config, list[Con
             except _Invalid as wanted:
                 problems.append(ConfigProblem(f"{section}.{key}", f"must be {wanted}; the default is used."))
     chosen = values.get("database_path")
-    values["database_path"] = expand_user(chosen, env) if isinstance(chosen, str) else default_database_path(env)
+    values["database_path"] = (
+        expand_user(chosen, env) if isinstance(chosen, str) else default_database_path(env)
+    )
     return Config(**values), problems  # type: ignore[arg-type]  # each value passed the check of its field

@@ -19,7 +19,7 @@ def _make_scanner() -> Callable[[str, int], tuple[object, int]]:
     except ImportError:  # pragma: no cover - only where CPython's accelerator is missing
         from json import JSONDecoder
 
-        return JSONDecoder().scan_once
+        return JSONDecoder().scan_once  # type: ignore[attr-defined,no-any-return]  # not in typeshed
 
     class Options:
         """What the C scanner reads from a decoder: lenient about control characters in strings."""
@@ -29,9 +29,13 @@ def _make_scanner() -> Callable[[str, int], tuple[object, int]]:
         object_pairs_hook = None
         parse_float = float
         parse_int = int
-        parse_constant = {"-Infinity": float("-inf"), "Infinity": float("inf"), "NaN": float("nan")}.__getitem__
+        parse_constant = {
+            "-Infinity": float("-inf"),
+            "Infinity": float("inf"),
+            "NaN": float("nan"),
+        }.__getitem__
 
-    scanner: Callable[[str, int], tuple[object, int]] = make_scanner(Options)
+    scanner: Callable[[str, int], tuple[object, int]] = make_scanner(Options)  # type: ignore[arg-type]  # any object with these attributes
     return scanner
 
 
@@ -56,6 +60,9 @@ def parse_prefix(text: str, start: int = 0) -> tuple[object, int]:
         raise ValueError(f"no JSON value at character {error.value}") from None
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
+    except SystemError:
+        # Python 3.11 and 3.12 look for `json.decoder.JSONDecodeError` only where `json` was imported before.
+        raise ValueError(f"malformed JSON after character {start}") from None
 
 
 def parse(text: str) -> object:
@@ -84,4 +91,6 @@ def quote(text: str) -> str:
 
 def string_lists(lists: Mapping[str, Sequence[str]]) -> str:
     """Return a JSON object whose values are lists of strings."""
-    return "{" + ",".join(f"{quote(key)}:[{','.join(map(quote, items))}]" for key, items in lists.items()) + "}"
+    return (
+        "{" + ",".join(f"{quote(key)}:[{','.join(map(quote, items))}]" for key, items in lists.items()) + "}"
+    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Role = Literal["human", "assistant", "mixed"]
 else:
 
-    def dataclass_transform(**_options):
+    def dataclass_transform(**_options):  # noqa: ANN003, ANN201 - unseen by type checkers
         """Stand in for ``typing.dataclass_transform``, which only type checkers need."""
         return lambda cls: cls
 
@@ -42,7 +42,9 @@ class Record:
         if len(values) != len(self._fields) or len(args) > len(self._fields):
             missing = [name for name in self._fields if name not in values]
             unknown = [name for name in kwargs if name not in self._fields]
-            raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional")
+            raise TypeError(
+                f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional"
+            )
         self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -55,7 +57,9 @@ class Record:
         return hash((type(self), tuple(self.__dict__[name] for name in self._fields)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={self.__dict__[name]!r}' for name in self._fields)})"
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={self.__dict__[name]!r}' for name in self._fields)})"
+        )
 
     def replace(self, **changes: object) -> Self:
         """Return a copy with some fields changed."""
@@ -117,8 +121,8 @@ class Metadata(Record):
 class Chunk(Record):
     """A stored piece of a turn.
 
-    ``created_at`` is the time of the turn, UTC ``YYYY-MM-DD HH:MM:SS``. ``turn_id`` is the row of ``turns``, or
-    None for rows that another program wrote.
+    ``created_at`` is the time of the turn, UTC ``YYYY-MM-DD HH:MM:SS``. ``turn_id`` is the row of ``turns``,
+    or None for rows that another program wrote.
     """
 
     id: int

@@ -1,0 +1,1 @@
+"""Maintenance: what keeps the database small, sound and free of repetition."""

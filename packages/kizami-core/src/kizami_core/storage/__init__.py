@@ -1,0 +1,1 @@
+"""Storage: the SQLite database, its tables and the rows in them."""

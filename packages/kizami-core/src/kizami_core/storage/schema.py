@@ -74,17 +74,22 @@ CREATE TABLE maintenance_log (
 
 # turns: the identity of what was saved. A row outlives its chunks, so that what a person or retention removed
 #   is known and not saved again; is_locked says that (chunks edited or deleted: never rewritten).
+#   text_length, in characters, tells an older reading of a growing turn from a newer one.
 # projects: small numbers for paths, used as scope tokens in the word index.
 # chunks_words: the word index (retrieval/word_index.py). It is contentless and holds no positions
-#   (detail=none), which takes about a third of the space of positions; the reranker counts in the text itself.
-# word_queue: what the word index has yet to follow. The triggers are plain SQL, so they also work in programs
-#   that don't have the analyzer, and an edit by such a program is caught up later.
+#   (detail=none), which takes about a third of the space of positions; the reranker counts in the text.
+# word_queue: what the word index has yet to follow: for each changed chunk, what the index holds for it now
+#   (NULL: nothing). The triggers are plain SQL, so they also work in programs that don't have the analyzer,
+#   and an edit by such a program is caught up later. Only the first change of a chunk is noted: the index
+#   holds what was there before it. (NOT EXISTS rather than OR IGNORE, which an OR REPLACE of the outer
+#   statement would override.)
 _VERSION_2 = """
 CREATE TABLE turns (
   id INTEGER PRIMARY KEY,
   uuid TEXT NOT NULL UNIQUE,
   session_id TEXT NOT NULL,
   started_at TEXT NOT NULL,
+  text_length INTEGER NOT NULL,
   is_locked INTEGER NOT NULL DEFAULT 0 CHECK(is_locked IN (0, 1))
 );
 CREATE INDEX idx_turns_session ON turns(session_id);
@@ -105,24 +110,26 @@ CREATE VIRTUAL TABLE chunks_words USING fts5(
   tokenize="ascii tokenchars '_.#+'"
 );
 CREATE TABLE word_queue (
-  id INTEGER PRIMARY KEY,
-  chunk_id INTEGER NOT NULL,
+  chunk_id INTEGER PRIMARY KEY,
   old_content TEXT,
   old_project_path TEXT
 );
 CREATE TRIGGER chunks_words_ai AFTER INSERT ON chunks BEGIN
-  INSERT INTO word_queue(chunk_id) VALUES (new.id);
+  INSERT INTO word_queue(chunk_id) SELECT new.id
+    WHERE NOT EXISTS (SELECT 1 FROM word_queue WHERE chunk_id = new.id);
 END;
 CREATE TRIGGER chunks_words_ad AFTER DELETE ON chunks BEGIN
   INSERT INTO word_queue(chunk_id, old_content, old_project_path)
-    VALUES (old.id, old.content, old.project_path);
+    SELECT old.id, old.content, old.project_path
+    WHERE NOT EXISTS (SELECT 1 FROM word_queue WHERE chunk_id = old.id);
 END;
 CREATE TRIGGER chunks_words_au AFTER UPDATE OF content, project_path ON chunks
 WHEN old.content <> new.content OR old.project_path <> new.project_path BEGIN
   INSERT INTO word_queue(chunk_id, old_content, old_project_path)
-    VALUES (old.id, old.content, old.project_path);
+    SELECT old.id, old.content, old.project_path
+    WHERE NOT EXISTS (SELECT 1 FROM word_queue WHERE chunk_id = old.id);
 END;
-INSERT INTO word_queue(chunk_id) SELECT id FROM chunks ORDER BY id;
+INSERT INTO word_queue(chunk_id) SELECT id FROM chunks;
 """
 
 # Statements of each version, run in one transaction together with its row in schema_version.

@@ -1,0 +1,1 @@
+"""Transcripts: JSONL → entries → turns → text → chunks with their metadata."""

@@ -1,0 +1,129 @@
+"""The `kizami` command line: which command stands where, and how errors become one line.
+
+Commands are imported when they are run. Those of other packages come by entry points of the group
+``kizami.commands``, which are scanned only for a name that is not built in and for ``--help``: a scan takes
+longer than most commands.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+import traceback
+from importlib import import_module
+
+import click
+
+from kizami_cli.console import prepare_streams
+from kizami_cli.invocation import common_options
+from kizami_core import __version__
+from kizami_core.errors import KizamiError
+from kizami_core.paths import append_error_line, error_log_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_GROUP = "kizami.commands"
+_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+# Name → one line for --help; the module of the same name (``-`` becomes ``_``) holds ``command``.
+BUILT_IN = {
+    "setup": "Install the hooks into Claude Code, create database and configuration.",
+    "demo": "Show Kizami at work on a sample session, leaving nothing behind.",
+    "search": "Search the memories.",
+    "list": "List the saved sessions.",
+    "show": "Show a chunk or a whole session.",
+    "stats": "Show what is stored and what maintenance did.",
+    "edit": "Replace the content of a chunk.",
+    "delete": "Delete a session, a chunk, or everything before a date.",
+    "prune": "Delete memories older than an age.",
+    "merge": "Delete near-duplicate chunks within each session.",
+    "export": "Write the memories to stdout as JSON or Markdown.",
+    "save": "Save a transcript (a hook with --stdin).",
+    "recall": "Print what a prompt would bring back (a hook with --stdin).",
+    "inject": "Print what a new session would be told (a hook with --stdin).",
+}
+# Commands of packages that may not be installed.
+_ELSEWHERE = {"embed": "kizami-hybrid", "import-claude-mem": "kizami-import"}
+
+
+class CommandTable(click.Group):
+    """The commands by name, imported late."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return all names, the built-in ones first."""
+        return [*BUILT_IN, *sorted(set(_entry_points()) - set(BUILT_IN))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command; None for a name that nobody provides."""
+        if cmd_name in BUILT_IN:
+            command: click.Command = import_module(f"kizami_cli.commands.{cmd_name}").command
+            return command
+        entry_point = _entry_points().get(cmd_name)
+        return None if entry_point is None else entry_point.load()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say what could have been meant."""
+        name = args[0]
+        command = self.get_command(ctx, name)
+        if command is not None:
+            return name, command, args[1:]
+        if name in _ELSEWHERE:
+            package = _ELSEWHERE[name]
+            raise click.ClickException(
+                f"`kizami {name}` belongs to the package {package}, which is not installed. "
+                f"Install it beside kizami-cli: pip install {package}"
+            )
+        near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
+        hint = f" Did you mean `kizami {near[0]}`?" if near else " `kizami --help` lists the commands."
+        raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands for --help without importing the built-in ones."""
+        rows = list(BUILT_IN.items())
+        for name in self.list_commands(ctx)[len(BUILT_IN) :]:
+            command = self.get_command(ctx, name)
+            rows.append((name, command.get_short_help_str() if command else ""))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; what goes wrong becomes one line and an exit code, never a traceback."""
+        prepare_streams()
+        try:
+            return super().invoke(ctx)
+        except KizamiError as error:
+            raise click.ClickException(str(error)) from error
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError) as error:
+            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                raise click.ClickException(str(error)) from error
+            raise
+        except Exception as error:
+            raise click.ClickException(_note_bug(error)) from error
+
+
+def _note_bug(error: Exception) -> str:
+    """Write the details of an unforeseen error to the error log; return what to tell the person."""
+    log = error_log_path(os.environ)
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    append_error_line(log, f"{moment} kizami: {''.join(traceback.format_exception(error))}")
+    return f"{type(error).__name__}: {error}. This is a fault of Kizami; its details are in {log}."
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return {entry_point.name: entry_point for entry_point in entry_points(group=_GROUP)}
+
+
+@click.command(cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kizami")
+@common_options
+def app() -> None:
+    """Long-term memory for Claude Code: past conversations, saved and brought back by themselves."""

@@ -1,0 +1,52 @@
+"""`kizami list`: the saved sessions, the last one first."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from kizami_cli.console import count, local_time, say, short_ids, show_json, show_table
+from kizami_cli.invocation import Invocation, common_options
+from kizami_core.storage.sessions import list_sessions
+
+
+@click.command("list")
+@common_options
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Show at most this many."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of sessions.")
+@click.pass_obj
+def command(invocation: Invocation, limit: int, *, as_json: bool) -> None:
+    """List the saved sessions of this project, the last one first."""
+    project = invocation.project_filter()
+    with invocation.database() as connection:
+        everything = list_sessions(connection)
+    sessions = [session for session in everything if project in (None, session.project_path)]
+    if as_json:
+        show_json([session.as_dict() for session in sessions[:limit]])
+        return
+    shorten = short_ids(session.session_id for session in everything)
+    columns = ["session", "ended", "chunks", *(["project"] if project is None else []), "first prompt"]
+    show_table(
+        columns,
+        (
+            [
+                shorten(session.session_id),
+                local_time(session.ended_at),
+                f"{session.chunk_count:,}",
+                *([os.path.basename(session.project_path)] if project is None else []),
+                session.first_message or "",
+            ]
+            for session in sessions[:limit]
+        ),
+        whole=["session", "ended"],
+        right=["chunks"],
+        brief=["first prompt"],
+    )
+    if len(sessions) > limit:
+        say(f"{count(len(sessions) - limit, 'more session')}: --limit {len(sessions)}")
+    if not sessions:
+        others = "" if project is None or not everything else " --all-projects shows those of others."
+        say(f"No session is saved{'' if project is None else f' for {project}'}.{others}")

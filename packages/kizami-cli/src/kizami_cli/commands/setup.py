@@ -1,0 +1,157 @@
+"""`kizami setup`: database, configuration and hooks; its ``--status`` and ``--uninstall``."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+import time
+
+import click
+
+from kizami_cli import claude_settings
+from kizami_cli.commands.setup_status import show_status
+from kizami_cli.console import count, show, show_field
+from kizami_cli.hook_command import Program, find_program
+from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.recommended import SETTINGS, unset, write_recommended
+from kizami_core.config import load_config
+from kizami_core.errors import ConfigError, ForeignSchemaError
+from kizami_core.paths import config_path
+from kizami_core.retrieval import word_index
+from kizami_core.storage.connection import open_database, transaction
+from kizami_core.storage.statistics import read_statistics
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+    from kizami_cli.claude_settings import SettingsFile
+
+# Queue rows of one transaction when an older database is indexed: hooks of running sessions get their turn.
+_INDEX_BATCH = 2_000
+
+
+@click.command("setup")
+@common_options
+@click.option("--yes", is_flag=True, help="Don't ask before settings.json is changed.")
+@click.option("--status", is_flag=True, help="Only show what is installed.")
+@click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
+@click.option("--uninstall", is_flag=True, help="Remove the hooks; database and configuration stay.")
+@click.option("--hybrid", is_flag=True, help="Set up vector search too (needs kizami-hybrid).")
+@click.pass_obj
+def command(
+    invocation: Invocation, *, yes: bool, status: bool, as_json: bool, uninstall: bool, hybrid: bool
+) -> None:
+    """Install Kizami into Claude Code.
+
+    Creates the database and a configuration with the recommended settings, and adds the hooks SessionEnd,
+    UserPromptSubmit and SessionStart to Claude Code's settings.json. What is there already stays. Running it
+    again changes nothing, and after an upgrade it brings everything up to date.
+    """
+    if status and uninstall:
+        raise click.UsageError("--status and --uninstall exclude each other.")
+    if as_json and not status:
+        raise click.UsageError("--json goes with --status.")
+    if hybrid:
+        raise ConfigError(
+            "kizami-hybrid is not installed, so nothing was set up. Without --hybrid `kizami setup` sets up "
+            "core mode, which needs no model and no download."
+        )
+    settings_path = claude_settings.settings_path(os.environ)
+    program = find_program(sys.argv[0], sys.executable, os.environ)
+    explicit_config = os.path.abspath(invocation.config_path) if invocation.config_path else ""
+    chosen_config = explicit_config or config_path(os.environ)
+    if status:
+        show_status(chosen_config, settings_path, program, explicit_config, as_json=as_json)
+    elif uninstall:
+        _uninstall(settings_path, chosen_config)
+    else:
+        # Looked at first: what can't be merged later must stop everything now.
+        settings = claude_settings.read_settings(settings_path)
+        _set_up_config(chosen_config)
+        _set_up_database(chosen_config)
+        _set_up_hooks(settings, program, explicit_config, yes=yes)
+
+
+def _set_up_config(path: str) -> None:
+    if write_recommended(path):
+        show_field("Configuration", f"{path}: written with the recommended settings")
+        for section, keys in SETTINGS.items():
+            show_field("", ", ".join(f"{section}.{key} {value}" for key, value in keys.items()))
+        return
+    show_field("Configuration", f"{path}: kept as it is")
+    for problem in load_config(path, os.environ)[1]:
+        show_field("", f"{problem.key} {problem.message}")
+    for setting in unset(path):
+        show_field("", f"recommended, but not set: {setting}")
+
+
+def _set_up_database(config: str) -> None:
+    path = load_config(config, os.environ)[0].database_path
+    existed = os.path.exists(path)
+    backups = set(glob.glob(glob.escape(path) + ".schema*"))
+    try:
+        connection = open_database(path)
+    except ForeignSchemaError as error:
+        raise ForeignSchemaError(
+            f'{error} For example: add "database": {{"path": "~/.local/share/kizami/memory-2.db"}} to '
+            f"{config}, then run `kizami setup` again. No hook was installed or changed."
+        ) from error
+    try:
+        while _index_batch(connection) == _INDEX_BATCH:
+            pass
+        statistics = read_statistics(connection)
+    finally:
+        connection.close()
+    held = f"{count(statistics.sessions, 'session')}, {count(statistics.chunks, 'chunk')}"
+    show_field("Database", f"{path}: {f'ready ({held})' if existed else 'created'}")
+    for backup in sorted(set(glob.glob(glob.escape(path) + ".schema*")) - backups):
+        show_field("", f"brought to this version's schema; what it was before: {backup}")
+
+
+def _set_up_hooks(settings: SettingsFile, program: Program, config: str, *, yes: bool) -> None:
+    path = settings.path
+    before = claude_settings.installed_hooks(settings, program, config)
+    text = claude_settings.with_hooks(settings, program, config)
+    if text == settings.text:
+        show_field("Hooks", f"{path}: installed already, nothing changed")
+    elif not yes and sys.stdin.isatty() and not click.confirm(f"Add Kizami's hooks to {path}?", default=True):
+        show_field("Hooks", f"{path}: left as it is. `kizami setup` adds the hooks when you want them.")
+        return
+    else:
+        backup = claude_settings.write_settings(settings, text, time.time())
+        show_field("Hooks", f"{path}: {', '.join(claude_settings.EVENTS)} run Kizami")
+        for hook in before:
+            if not hook.is_current and hook.owner == "kizami":
+                show_field("", f"replaced in {hook.event}: {hook.command}")
+        if backup:
+            show_field("", f"what the file was before: {backup}")
+    for warning in claude_settings.warnings(settings, program):
+        show_field("", f"Note: {warning}")
+    show()
+    show("Each session is saved when it ends, and later prompts bring back what fits them.", style="bold")
+    show("See it at work: kizami demo. What is saved: kizami list. Undo this: kizami setup --uninstall")
+
+
+def _uninstall(path: str, config: str) -> None:
+    settings = claude_settings.read_settings(path)
+    text = claude_settings.without_hooks(settings)
+    if text == settings.text:
+        show_field("Hooks", f"{path}: none of Kizami's are there, nothing changed")
+    else:
+        hooks = claude_settings.installed_hooks(settings)
+        backup = claude_settings.write_settings(settings, text, time.time())
+        for hook in hooks:
+            if hook.owner == "kizami":
+                show_field("Hooks", f"removed from {hook.event}: {hook.command}")
+        show_field("", f"{path}, what it was before: {backup}")
+    database = load_config(config, os.environ)[0].database_path
+    show("Your memories and settings stay. Delete them yourself if you want them gone:")
+    show_field("", database)
+    show_field("", config)
+
+
+def _index_batch(connection: sqlite3.Connection) -> int:
+    with transaction(connection):
+        return word_index.refresh(connection, limit=_INDEX_BATCH)

@@ -1,0 +1,49 @@
+"""`kizami show`: a chunk, or all chunks of a session in the order of the conversation."""
+
+from __future__ import annotations
+
+import click
+
+from kizami_cli.chunk_text import chunk_json, show_chunk
+from kizami_cli.console import count, local_time, show, show_json
+from kizami_cli.invocation import Invocation, common_options
+from kizami_core.errors import NotFoundError
+from kizami_core.storage.chunks import find_chunk, session_chunks
+from kizami_core.storage.sessions import find_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+    from kizami_core.records import Chunk
+
+
+@click.command("show")
+@common_options
+@click.argument("name", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of chunks.")
+@click.pass_obj
+def command(invocation: Invocation, name: str, *, as_json: bool) -> None:
+    """Show a chunk (42, #42) or a session (its id, or the beginning of it)."""
+    with invocation.database() as connection:
+        chunks = _chunks(connection, name)
+    if as_json:
+        show_json([chunk_json(chunk) for chunk in chunks])
+        return
+    if len(chunks) > 1:
+        first = chunks[0]
+        show(f"Session {first.session_id}", style="bold")
+        show(f"{first.project_path}, {local_time(first.created_at)}, {count(len(chunks), 'chunk')}")
+        show()
+    for chunk in chunks:
+        show_chunk(chunk, chunk.content, session="" if len(chunks) > 1 else chunk.session_id)
+
+
+def _chunks(connection: sqlite3.Connection, name: str) -> list[Chunk]:
+    """Find a chunk, or where there is none of that id the session."""
+    try:
+        return [find_chunk(connection, name)]
+    except NotFoundError:
+        if name.startswith("#"):
+            raise
+    return list(session_chunks(connection, find_session(connection, name).session_id))

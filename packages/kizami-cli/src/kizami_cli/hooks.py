@@ -1,0 +1,217 @@
+"""The Claude Code hooks: `recall`, `save` and `inject` with ``--stdin``.
+
+Each reads one JSON object as UTF-8 bytes, writes nothing but its block to stdout, and never fails: an error
+is one line on stderr and in the error log. The shapes of the input stand in Claude Code's documentation of
+hooks (UserPromptSubmit, SessionEnd, SessionStart).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from kizami_core.config import load_config
+from kizami_core.errors import ConfigError, KizamiError
+from kizami_core.json_text import parse_prefix
+from kizami_core.paths import append_error_line, config_path, error_log_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping, Sequence
+
+    from kizami_core.config import Config
+
+# More than any prompt that a client accepts; what comes beyond it is not read.
+_MAX_INPUT_BYTES = 32 * 1024 * 1024
+# A shell profile may print braces of its own before the object; a broken input must not be searched for ever.
+_MAX_OBJECT_STARTS = 50
+# Reading waits for a lock only while another process recovers the write-ahead log: a prompt can't wait long.
+_READ_BUSY_TIMEOUT_MS = 1_000
+# A session that is resumed or forked already holds what was injected when it began.
+_SOURCES_WITHOUT_OVERVIEW = ("resume", "fork")
+
+
+def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> None:
+    """Run one hook on this process's stdin and stdout; errors become one line and nothing more."""
+    now = time.time()
+    database = ""
+    try:
+        config = _config(hook, arguments, env, now)
+        database = config.database_path
+        fields = read_input(_read_stdin())
+        project = _option(arguments, "--project")
+        if project:
+            fields["cwd"] = project
+        if hook == "recall":
+            _write_stdout(recall(fields, config, now))
+        elif hook == "inject":
+            _write_stdout(inject(fields, config))
+        else:
+            save(fields, config, now)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, Claude Code and the person go on
+        _report(hook, _message(error, database), env, now)
+
+
+def recall(fields: Mapping[str, str], config: Config, now: float) -> str:
+    """Return the memory block for a prompt, "" for silence."""
+    prompt = fields.get("prompt", "")
+    connection = _open_for_reading(config) if config.auto_recall and prompt.strip() else None
+    if connection is None:
+        return ""
+    from kizami_core.recall import recall as recall_block
+    from kizami_core.storage.projects import resolve_project
+
+    try:
+        return recall_block(
+            connection,
+            prompt,
+            session_id=fields.get("session_id", ""),
+            project_path=resolve_project(fields.get("cwd", "")),
+            config=config,
+            now=now,
+        )
+    finally:
+        connection.close()
+
+
+def inject(fields: Mapping[str, str], config: Config) -> str:
+    """Return what the last sessions of the project were about, "" for silence."""
+    is_wanted = config.auto_recall and fields.get("source") not in _SOURCES_WITHOUT_OVERVIEW
+    connection = _open_for_reading(config) if is_wanted else None
+    if connection is None:
+        return ""
+    from kizami_core.overview import session_overview
+    from kizami_core.storage.projects import resolve_project
+
+    try:
+        return session_overview(
+            connection,
+            project_path=resolve_project(fields.get("cwd", "")),
+            session_id=fields.get("session_id", ""),
+        )
+    finally:
+        connection.close()
+
+
+def save(fields: Mapping[str, str], config: Config, now: float) -> None:
+    """Save the session's transcript, then let maintenance run.
+
+    Claude Code signals its hooks when it exits itself; the signals wait until the turns are committed. From
+    then on they end the process, and maintenance is taken up again by a later save.
+    """
+    import signal
+
+    from kizami_core.maintenance.retention import run_maintenance
+    from kizami_core.recording import save_transcript
+    from kizami_core.storage.connection import open_database
+
+    path = fields.get("transcript_path", "")
+    if not path:
+        raise ConfigError("the input names no transcript_path. Let Claude Code run it: kizami setup")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    connection = open_database(config.database_path)
+    try:
+        save_transcript(
+            connection,
+            path,
+            config=config,
+            now=now,
+            cwd=fields.get("cwd", ""),
+            session_id=fields.get("session_id", ""),
+        )
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
+        run_maintenance(connection, config=config, now=now)
+    finally:
+        connection.close()
+
+
+def read_input(data: bytes) -> dict[str, str]:
+    """Return the texts of the JSON object in ``data``; what a shell profile printed before it is skipped.
+
+    Raises:
+        ConfigError: there is no JSON object.
+    """
+    text = data.decode("utf-8", "replace")
+    start = text.find("{")
+    for _ in range(_MAX_OBJECT_STARTS):
+        if start < 0:
+            break
+        try:
+            value, _end = parse_prefix(text, start)
+        except ValueError:
+            start = text.find("{", start + 1)
+            continue
+        if isinstance(value, dict) and value:
+            texts = {key: item for key, item in value.items() if isinstance(item, str)}
+            # A lone surrogate can be escaped in JSON but not encoded again, by SQLite or for a path.
+            return {key: item.encode("utf-8", "replace").decode("utf-8") for key, item in texts.items()}
+        start = text.find("{", start + 1)
+    raise ConfigError("no JSON object on stdin. This command is Claude Code's to run: kizami setup")
+
+
+def _config(hook: str, arguments: Sequence[str], env: Mapping[str, str], now: float) -> Config:
+    config, problems = load_config(_option(arguments, "--config") or config_path(env), env)
+    messages = [f"{problem.key} {problem.message}" for problem in problems]
+    if config.search_mode != "core":
+        from kizami_cli.backends import mode_problem
+
+        messages.append(mode_problem(config.search_mode))
+    if messages:
+        _report(hook, "configuration: " + " ".join(messages), env, now)
+    return config.replace(project_scope=False) if "--all-projects" in arguments else config
+
+
+def _option(arguments: Sequence[str], name: str) -> str:
+    """Return the last value of an option, "" when it is not given."""
+    value = ""
+    for index, argument in enumerate(arguments):
+        if argument == name:
+            value = arguments[index + 1] if index + 1 < len(arguments) else ""
+        elif argument.startswith(name + "="):
+            value = argument[len(name) + 1 :]
+    return value
+
+
+def _open_for_reading(config: Config) -> sqlite3.Connection | None:
+    """Open the database, None when nothing has been saved yet."""
+    if not os.path.exists(config.database_path):
+        return None
+    from kizami_core.storage.connection import open_database
+
+    return open_database(config.database_path, read_only=True, busy_timeout_ms=_READ_BUSY_TIMEOUT_MS)
+
+
+def _read_stdin() -> bytes:
+    # Python leaves the standard streams out when their descriptors are closed.
+    return b"" if sys.stdin is None else sys.stdin.buffer.read(_MAX_INPUT_BYTES)
+
+
+def _write_stdout(block: str) -> None:
+    if block and sys.stdout is not None:
+        sys.stdout.buffer.write(block.rstrip("\n").encode("utf-8", "replace") + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _message(error: BaseException, database: str) -> str:
+    if type(error).__module__ == "sqlite3":
+        from kizami_core.storage.connection import storage_error
+
+        error = storage_error(error, database)  # type: ignore[arg-type]  # the module's exceptions are sqlite3.Error
+    return str(error) if isinstance(error, KizamiError) else f"{type(error).__name__}: {error}"
+
+
+def _report(hook: str, message: str, env: Mapping[str, str], now: float) -> None:
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    line = " ".join(f"{moment} {hook}: {message}".split())
+    append_error_line(error_log_path(env), line)
+    try:
+        # Python escapes what the encoding of stderr can't show.
+        if sys.stderr is not None:
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+    except OSError:
+        return

@@ -1,0 +1,119 @@
+"""The options that every command takes, and what follows from them: configuration, database, project."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+from functools import cached_property
+
+import click
+
+from kizami_cli.backends import mode_problem
+from kizami_cli.console import say
+from kizami_core.config import load_config
+from kizami_core.errors import NotFoundError
+from kizami_core.paths import config_path
+from kizami_core.storage.connection import open_database, storage_error
+from kizami_core.storage.projects import resolve_project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
+
+    from kizami_core.config import Config
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Invocation:
+    """What was given by the common options, before or after the command's name (click's ``ctx.obj``)."""
+
+    def __init__(self) -> None:
+        self.config_path = ""
+        self.project = ""
+        self.all_projects = False
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration; what can't be used in it is said on stderr once."""
+        if self.config_path and not os.path.exists(self.config_path):
+            raise click.BadParameter(f"{self.config_path} does not exist.", param_hint="--config")
+        config, problems = load_config(self.config_path or config_path(os.environ), os.environ)
+        messages = [f"{problem.key} {problem.message}" for problem in problems]
+        for message in [*messages, mode_problem(config.search_mode)]:
+            if message:
+                say(f"Configuration: {message}")
+        return config
+
+    @contextmanager
+    def database(self, *, read_only: bool = True) -> Iterator[sqlite3.Connection]:
+        """Open the database for a block.
+
+        Raises:
+            NotFoundError: ``read_only``, and nothing has been saved yet.
+            StorageError: it can't be used.
+        """
+        path = self.config.database_path
+        try:
+            connection = open_database(path, read_only=read_only)
+        except FileNotFoundError:
+            raise NotFoundError(
+                f"There is no database at {path} yet. Run `kizami setup`; sessions are saved when they end."
+            ) from None
+        try:
+            yield connection
+        except sqlite3.Error as error:
+            raise storage_error(error, path) from error
+        finally:
+            connection.close()
+
+    def project_path(self) -> str:
+        """Return the project that was named, else the one around the current directory."""
+        return resolve_project(os.path.abspath(self.project or os.getcwd()))
+
+    def project_filter(self, *, is_default_all: bool = False) -> str | None:
+        """Return the project to keep to, None for all projects."""
+        if self.all_projects or (is_default_all and not self.project):
+            return None
+        return self.project_path()
+
+
+def common_options(function: Function) -> Function:
+    """Add ``--project``, ``--all-projects`` and ``--config`` to a command or to the group."""
+    for option in (
+        click.option(
+            "--config",
+            "config_path",
+            metavar="PATH",
+            type=click.Path(dir_okay=False),
+            help="Use this configuration file.",
+            expose_value=False,
+            callback=_remember,
+        ),
+        click.option(
+            "--all-projects",
+            is_flag=True,
+            help="Look at the memories of all projects.",
+            expose_value=False,
+            callback=_remember,
+        ),
+        click.option(
+            "--project",
+            metavar="PATH",
+            help="Look at the project around this directory instead of the current one.",
+            expose_value=False,
+            callback=_remember,
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    invocation = context.ensure_object(Invocation)
+    if value:
+        setattr(invocation, str(parameter.name), value)
+    if invocation.project and invocation.all_projects:
+        raise click.UsageError("--project and --all-projects exclude each other.", context)

@@ -1,0 +1,104 @@
+"""Retention: old chunks go, the database stays below its limit, the file shrinks (spec: maintenance)."""
+
+from __future__ import annotations
+
+from kizami_core.maintenance.deletion import preview, remove_chunks
+from kizami_core.records import Record
+from kizami_core.storage.chunks import Deleted, bytes_by_session, ids_before, ids_of_session
+from kizami_core.storage.connection import transaction
+from kizami_core.storage.maintenance_log import note_run, was_run_between
+from kizami_core.storage.sessions import drop_empty_sessions
+from kizami_core.storage.space import is_wasteful, reclaim_space, used_bytes
+from kizami_core.timestamps import format_utc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+    from kizami_core.config import Config
+
+_HOUR_SECONDS = 3_600
+_DAY_SECONDS = 86_400
+_MB = 1024 * 1024
+
+
+class MaintenanceReport(Record):
+    """What one run removed. ``bytes_given_back`` is what rewriting the file saved."""
+
+    too_old: Deleted
+    over_size: Deleted
+    bytes_given_back: int
+
+
+def run_maintenance(
+    connection: sqlite3.Connection, *, config: Config, now: float
+) -> MaintenanceReport | None:
+    """Run what is due: at most once in ``intervalHours``, whoever calls; None when it is not.
+
+    First the chunks of turns older than ``maxChunkAgeDays`` go. If the database still holds more than
+    ``maxDbSizeMB``, whole sessions follow, those that ended first, but never the newest one. Their turns stay
+    known and locked, so that no later save brings them back.
+    """
+    if not config.maintenance_enabled or not _is_due(connection, config.interval_hours, now):
+        return None
+    with transaction(connection):
+        # Asked again under the lock: of two sessions that end at once, one does the work.
+        if not _is_due(connection, config.interval_hours, now):
+            return None
+        note_run(connection, now)
+        drop_empty_sessions(connection)
+        too_old = _remove_old(connection, config.max_chunk_age_days, now, action="delete-old")
+        over_size = _remove_over_size(connection, config.max_db_size_mb, now)
+    is_rewritten = too_old.chunks or over_size.chunks or is_wasteful(connection)
+    return MaintenanceReport(too_old, over_size, reclaim_space(connection) if is_rewritten else 0)
+
+
+def prune(
+    connection: sqlite3.Connection, *, older_than_days: float, now: float, dry_run: bool = False
+) -> Deleted:
+    """Delete the chunks of turns older than this, in every project, as a person asked for.
+
+    On a dry run nothing is touched and the figures say what would be.
+    """
+    if dry_run:
+        return preview(connection, ids_before(connection, _cutoff(older_than_days, now)))
+    with transaction(connection):
+        deleted = _remove_old(connection, older_than_days, now, action="prune")
+    if deleted.chunks:
+        reclaim_space(connection)
+    return deleted
+
+
+def _is_due(connection: sqlite3.Connection, interval_hours: float, now: float) -> bool:
+    # A run noted in the future comes from a clock that was wrong: it must not stop maintenance until then.
+    return not was_run_between(connection, now - interval_hours * _HOUR_SECONDS, now)
+
+
+def _cutoff(age_days: float, now: float) -> str:
+    return format_utc(now - age_days * _DAY_SECONDS)
+
+
+def _remove_old(connection: sqlite3.Connection, max_age_days: float, now: float, *, action: str) -> Deleted:
+    cutoff = _cutoff(max_age_days, now)
+    reason = f"turns before {cutoff} UTC, older than {max_age_days:g} days"
+    return remove_chunks(connection, ids_before(connection, cutoff), action=action, reason=reason, now=now)
+
+
+def _remove_over_size(connection: sqlite3.Connection, max_mb: float, now: float) -> Deleted:
+    total = Deleted(0, 0)
+    reason = f"the oldest sessions, to stay below {max_mb:g} MB"
+    while (excess := used_bytes(connection) - max_mb * _MB) > 0:
+        sizes = bytes_by_session(connection)
+        # What a text frees on disk is estimated by its share; the next round sees what it was.
+        wanted = excess / used_bytes(connection) * sum(sizes.values())
+        ids: list[int] = []
+        for session in list(sizes)[:-1]:
+            if wanted <= 0:
+                break
+            ids += ids_of_session(connection, session)
+            wanted -= sizes[session]
+        if not ids:
+            break
+        removed = remove_chunks(connection, ids, action="delete-over-size", reason=reason, now=now)
+        total = Deleted(total.chunks + removed.chunks, total.sessions + removed.sessions)
+    return total

@@ -1,0 +1,211 @@
+"""Memory: everything that Kizami does, for programs. The command line is built on the same modules."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from kizami_core import editing, export
+from kizami_core.config import load_config
+from kizami_core.errors import ConfigError
+from kizami_core.maintenance.retention import run_maintenance
+from kizami_core.paths import config_path as default_config_path
+from kizami_core.paths import expand_user
+from kizami_core.recall import search
+from kizami_core.recording import save_transcript
+from kizami_core.storage.chunks import find_chunk, session_chunks
+from kizami_core.storage.connection import open_database, reading
+from kizami_core.storage.projects import resolve_project
+from kizami_core.storage.sessions import find_session, list_sessions
+from kizami_core.storage.statistics import read_statistics
+from kizami_core.timestamps import parse_date
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+    from typing import Literal, Self
+
+    from kizami_core.config import Config
+    from kizami_core.records import Chunk, Hit, SaveReport, Session
+    from kizami_core.storage.chunks import Deleted
+    from kizami_core.storage.statistics import Statistics
+
+
+class Memory:
+    """What was said in past sessions: record it, search it, change it.
+
+    ::
+
+        with Memory() as memory:
+            memory.record("session.jsonl")
+            for hit in memory.search("how did we fix the login", project="/home/me/app"):
+                print(hit.relevance, hit.chunk.content)
+
+    Every method may raise ``StorageError``, and so may reading an export. An instance belongs to the thread
+    that made it.
+
+    Args:
+        database_path: the database, created where there is none; by default that of the configuration.
+        config_path: the configuration; by default Kizami's own. Settings that can't be used are replaced by
+            their defaults.
+        env: the environment that paths are taken from; by default this process's.
+    """
+
+    def __init__(
+        self,
+        database_path: str | os.PathLike[str] | None = None,
+        *,
+        config_path: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        env = os.environ if env is None else env
+        config, _ = load_config(os.fspath(config_path or default_config_path(env)), env)
+        if database_path is not None:
+            config = config.replace(database_path=expand_user(os.fspath(database_path), env))
+        self._config: Config = config
+        self._connection = open_database(config.database_path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database. The instance can't be used after that."""
+        self._connection.close()
+
+    def record(self, transcript: str | os.PathLike[str], *, cwd: str = "") -> SaveReport:
+        """Save a transcript; what is stored already is left as it is. Maintenance runs when it is due.
+
+        Args:
+            transcript: a JSONL file of Claude Code.
+            cwd: the project's folder, where the transcript names none.
+
+        Raises:
+            TranscriptError: the transcript can't be read.
+        """
+        now = time.time()
+        report = save_transcript(
+            self._connection, os.fspath(transcript), config=self._config, now=now, cwd=cwd
+        )
+        run_maintenance(self._connection, config=self._config, now=now)
+        return report
+
+    def search(
+        self,
+        query: str,
+        *,
+        project: str | os.PathLike[str] | None = None,
+        all_projects: bool = False,
+        limit: int | None = None,
+    ) -> list[Hit]:
+        """Return the chunks that bear on a query, best first.
+
+        Args:
+            query: words or a question, in any language.
+            project: a folder in the project; by default the current one.
+            all_projects: search everywhere alike. Otherwise ``search.projectScope`` decides.
+            limit: the most hits to return; by default ``search.defaultLimit``.
+        """
+        with reading(self._connection):
+            return search(
+                self._connection,
+                query,
+                project_path=_project(project),
+                scope=False if all_projects else self._config.project_scope,
+                limit=self._config.default_limit if limit is None else limit,
+                config=self._config,
+                now=time.time(),
+            )
+
+    def sessions(
+        self, *, project: str | os.PathLike[str] | None = None, limit: int | None = None
+    ) -> list[Session]:
+        """Return the sessions of a project, or of all (None), the last one first."""
+        path = None if project is None else _project(project)
+        with reading(self._connection):
+            return list_sessions(self._connection, project_path=path, limit=limit)
+
+    def session(self, session_id: str) -> tuple[Session, list[Chunk]]:
+        """Return a session and its chunks in the order of the conversation; a unique prefix will do.
+
+        Raises:
+            NotFoundError: there is none, or more than one.
+        """
+        with reading(self._connection):
+            found = find_session(self._connection, session_id)
+            return found, list(session_chunks(self._connection, found.session_id))
+
+    def chunk(self, chunk_id: int) -> Chunk:
+        """Return one chunk.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        with reading(self._connection):
+            return find_chunk(self._connection, str(chunk_id))
+
+    def edit(self, chunk_id: int, content: str) -> Chunk:
+        """Replace the contents of a chunk and return it. Later saves leave it so.
+
+        Raises:
+            NotFoundError: there is no such chunk.
+            ConfigError: nothing is left of the contents.
+        """
+        with reading(self._connection):
+            return editing.edit_chunk(self._connection, str(chunk_id), content)
+
+    def delete(
+        self,
+        *,
+        chunk: int | None = None,
+        session: str | None = None,
+        before: str | None = None,
+        dry_run: bool = False,
+    ) -> Deleted:
+        """Delete a chunk, a session, or what is older than a date (in every project): one of them.
+
+        Args:
+            chunk: its id.
+            session: its id or a unique prefix of that.
+            before: a date such as ``2024-01-31``; without a zone it is local time.
+            dry_run: only count.
+
+        Raises:
+            ConfigError: none or several are named, or ``before`` is no date.
+            NotFoundError: there is no such chunk or session.
+        """
+        now = time.time()
+        if (chunk is not None) + (session is not None) + (before is not None) != 1:
+            raise ConfigError("delete needs one of chunk, session and before.")
+        with reading(self._connection):
+            if chunk is not None:
+                return editing.delete_chunks(self._connection, [str(chunk)], now=now, dry_run=dry_run)
+            if session is not None:
+                return editing.delete_session(self._connection, session, now=now, dry_run=dry_run)
+            moment = parse_date(before or "")
+            return editing.delete_before(
+                self._connection, moment, project_path=None, now=now, dry_run=dry_run
+            )
+
+    def export(
+        self, form: Literal["json", "markdown"] = "json", *, project: str | os.PathLike[str] | None = None
+    ) -> Iterator[str]:
+        """Yield an export in pieces: the sessions of a project, or of all (None), with their chunks."""
+        path = None if project is None else _project(project)
+        write = export.export_json if form == "json" else export.export_markdown
+        with reading(self._connection):
+            yield from write(self._connection, project_path=path)
+
+    def stats(self) -> Statistics:
+        """Return figures about what is stored."""
+        with reading(self._connection):
+            return read_statistics(self._connection)
+
+
+def _project(folder: str | os.PathLike[str] | None) -> str:
+    return resolve_project(os.path.abspath(os.getcwd() if folder is None else os.fspath(folder)))

@@ -1,0 +1,65 @@
+"""Masking of secrets: passwords, keys and tokens never reach the database, nor the prompt from old rows.
+
+Finders look for one kind of secret each and yield the spans of the values; the names beside them stay readable.
+They err on the side of code: what is stored is meant to be read again (``literal_values``).
+"""
+
+from __future__ import annotations
+
+from kizami_core.privacy.command_secrets import find_command_secrets
+from kizami_core.privacy.header_secrets import find_header_secrets
+from kizami_core.privacy.japanese_values import find_japanese_values
+from kizami_core.privacy.named_values import find_named_values
+from kizami_core.privacy.private_keys import find_private_keys
+from kizami_core.privacy.token_shapes import find_tokens
+from kizami_core.privacy.triggers import fold
+from kizami_core.privacy.url_secrets import find_url_secrets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kizami_core.privacy.spans import Span
+
+SECRET_MARKER = "[redacted]"
+_MARKER_WORDS = frozenset({"redacted", "private"})
+# A mask can bring a name and another value together; that settles in the second round.
+_MOST_ROUNDS = 4
+
+
+def mask_secrets(text: str) -> str:
+    """Replace the value of every secret by ``SECRET_MARKER``. Idempotent; linear in the length of the text."""
+    for _ in range(_MOST_ROUNDS):
+        spans = find_secrets(text)
+        if not spans:
+            break
+        parts: list[str] = []
+        position = 0
+        for start, end in spans:
+            parts += (text[position:start], SECRET_MARKER)
+            position = end
+        text = "".join((*parts, text[position:]))
+    return text
+
+
+def find_secrets(text: str) -> list[Span]:
+    """Return the spans of secret values, from left to right, none touching another."""
+    lowered = fold(text)
+    spans = sorted(
+        (
+            *find_tokens(text),
+            *find_named_values(text, lowered),
+            *find_header_secrets(text, lowered),
+            *find_url_secrets(text, lowered),
+            *find_command_secrets(text, lowered),
+            *find_japanese_values(text, lowered),
+            *(find_private_keys(text) if "-----BEGIN " in text or "-----END " in text else ()),
+        )
+    )
+    merged: list[Span] = []
+    for start, end in spans:
+        if text[start:end].strip("[]").lower() in _MARKER_WORDS:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

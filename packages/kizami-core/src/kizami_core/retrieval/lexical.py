@@ -1,0 +1,231 @@
+"""Lexical retrieval: candidates from the word index, and what the corpus knows about the query's terms.
+
+The work is bounded: at most ``_POSTINGS`` of a term's postings are read, newest first. What a term's
+document frequency would be beyond that is estimated from how far back those reach. Where no word of the
+query is in the index, FTS5's trigram table and, for what is shorter than a trigram, LIKE take over (spec:
+検索エンジン).
+"""
+
+from __future__ import annotations
+
+from math import log
+
+from kizami_core.json_text import parse
+from kizami_core.records import Chunk, Metadata, Record
+from kizami_core.retrieval.word_index import project_token
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from kizami_core.retrieval.query import Query
+
+_POSTINGS = 1_000
+# A term in more than this share of a corpus selects nothing; it still counts as evidence.
+_COMMON_SHARE = 0.2
+# Few chunks say little about how rare a term is: a small corpus counts as one of this size.
+_MIN_CORPUS = 500
+_MAX_TRIGRAMS = 24
+
+
+class Posting(Record):
+    """Where a term stands: ``document_frequency`` is exact when ``is_complete``, else an estimate."""
+
+    chunk_ids: frozenset[int]
+    document_frequency: int
+    is_complete: bool
+
+
+class TermStatistics:
+    """What a corpus (one project, or all) knows about the terms of one query."""
+
+    def __init__(self, corpus_size: int, postings: dict[str, Posting]) -> None:
+        self.corpus_size = corpus_size
+        self.postings = postings
+        self._documents = max(corpus_size, _MIN_CORPUS)
+        self._most = log(1.0 + (self._documents + 0.5) / 0.5)
+
+    def rarity(self, term: str) -> float:
+        """Return the idf of a term as a share of the highest possible one, in (0, 1].
+
+        idf = ln(1 + (N − df + ½) / (df + ½)), Robertson and Spärck Jones as used in BM25.
+        """
+        frequency = self.document_frequency(term)
+        return (
+            log(1.0 + (self._documents - min(frequency, self._documents) + 0.5) / (frequency + 0.5))
+            / self._most
+        )
+
+    def document_frequency(self, term: str) -> int:
+        """Return how many chunks of the corpus hold the term (estimated for very common ones)."""
+        posting = self.postings.get(term)
+        return posting.document_frequency if posting else 0
+
+    def is_selective(self, term: str) -> bool:
+        """Tell whether the term is there and rare enough to propose candidates."""
+        frequency = self.document_frequency(term)
+        return 0 < frequency <= max(_COMMON_SHARE * self.corpus_size, _POSTINGS)
+
+    def contains(self, chunk_id: int, term: str, text: str) -> bool:
+        """Tell whether a chunk (its folded text at hand) holds a term."""
+        posting = self.postings.get(term)
+        if posting is None:
+            return False
+        return chunk_id in posting.chunk_ids or (not posting.is_complete and term in text)
+
+
+class LexicalRetriever:
+    """Finds candidate chunks by the terms that they share with a query.
+
+    Args:
+        connection: an open database.
+        project_path: the project to search in, or None for all.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, project_path: str | None) -> None:
+        self._connection = connection
+        self._project_path = project_path
+
+    def statistics(self, query: Query) -> TermStatistics:
+        """Look up the query's terms: at most one bounded read of the index for each."""
+        if self._project_path is None:
+            sizes = self._connection.execute("""SELECT sum(chunk_count) FROM sessions""")
+        else:
+            sizes = self._connection.execute(
+                """SELECT sum(chunk_count) FROM sessions WHERE project_path = ?""", (self._project_path,)
+            )
+        size = sizes.fetchone()[0] or 0
+        scope = ""
+        if self._project_path is not None:
+            row = self._connection.execute(
+                """SELECT id FROM projects WHERE path = ?""", (self._project_path,)
+            ).fetchone()
+            if row is None:
+                return TermStatistics(0, {})
+            scope = f' AND "{project_token(row[0])}"'
+        newest = self._connection.execute("""SELECT coalesce(max(id), 0) FROM chunks""").fetchone()[0]
+        postings: dict[str, Posting] = {}
+        for word in query.words:
+            for term in word.terms:
+                if term not in postings:
+                    postings[term] = self._posting(term, scope, size, newest)
+        return TermStatistics(size, postings)
+
+    def _posting(self, term: str, scope: str, size: int, newest: int) -> Posting:
+        quoted = term.replace('"', '""')
+        ids = [
+            row[0]
+            for row in self._connection.execute(
+                """SELECT rowid FROM chunks_words WHERE chunks_words MATCH ? ORDER BY rowid DESC LIMIT ?""",
+                (f'"{quoted}"{scope}', _POSTINGS),
+            )
+        ]
+        if len(ids) < _POSTINGS:
+            return Posting(frozenset(ids), len(ids), is_complete=True)
+        reach = newest - ids[-1] + 1
+        return Posting(
+            frozenset(ids), min(size, max(_POSTINGS, _POSTINGS * newest // reach)), is_complete=False
+        )
+
+    def retrieve(self, query: Query, statistics: TermStatistics, *, limit: int) -> list[Chunk]:
+        """Return at most ``limit`` candidates, those that hold the most and rarest terms first."""
+        scores: dict[int, float] = {}
+        credited: set[str] = set()
+        for word in query.words:
+            # The bigrams of one long word are not independent evidence.
+            share = 1.0 if len(word.terms) < 3 else (len(word.terms) - 1) ** -0.5  # noqa: PLR2004
+            for term in word.terms:
+                if term in credited or not statistics.is_selective(term):
+                    continue
+                credited.add(term)
+                weight = share * statistics.rarity(term)
+                for chunk_id in statistics.postings[term].chunk_ids:
+                    scores[chunk_id] = scores.get(chunk_id, 0.0) + weight
+        if not scores:
+            return self._by_substring(query, limit)
+        best = sorted(scores, key=lambda chunk_id: (scores[chunk_id], chunk_id), reverse=True)[:limit]
+        return self._load(best)
+
+    def _by_substring(self, query: Query, limit: int) -> list[Chunk]:
+        trigrams = _trigrams(query.text)
+        if trigrams:
+            match = " OR ".join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams)
+            rows = self._connection.execute(
+                """
+                SELECT c.id FROM chunks_fts f JOIN chunks c ON c.id = f.rowid
+                WHERE chunks_fts MATCH ?1 AND (?2 IS NULL OR c.project_path = ?2)
+                ORDER BY f.rank LIMIT ?3
+                """,
+                (match, self._project_path, limit),
+            )
+        else:
+            short = query.text.strip()
+            if not short:
+                return []
+            pattern = short.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+            rows = self._connection.execute(
+                """
+                SELECT id FROM chunks
+                WHERE content LIKE '%' || ?1 || '%' ESCAPE '\\' AND (?2 IS NULL OR project_path = ?2)
+                ORDER BY created_at DESC LIMIT ?3
+                """,
+                (pattern, self._project_path, limit),
+            )
+        return self._load([row[0] for row in rows])
+
+    def _load(self, chunk_ids: list[int]) -> list[Chunk]:
+        rows = (
+            self._connection.execute(
+                """
+                SELECT id, session_id, project_path, chunk_index, content, role, metadata, created_at,
+                       token_count, turn_id
+                FROM chunks WHERE id = ?
+                """,
+                (chunk_id,),
+            ).fetchone()
+            for chunk_id in chunk_ids
+        )
+        # The index may still hold a chunk that another program deleted.
+        return [chunk_from_row(row) for row in rows if row is not None]
+
+
+def chunk_from_row(row: tuple[object, ...]) -> Chunk:
+    """Make a record of a row of ``chunks`` (columns in the order of the record's fields)."""
+    values = list(row)
+    values[6] = _metadata(row[6])
+    return Chunk(*values)  # type: ignore[arg-type]  # SQLite's types are those of the schema
+
+
+def _metadata(text: object) -> Metadata:
+    try:
+        data = parse(text) if isinstance(text, str) else {}
+    except ValueError:
+        data = {}
+    if not isinstance(data, dict):
+        data = {}
+    return Metadata(
+        _strings(data.get("filePaths")), _strings(data.get("toolNames")), _strings(data.get("errorMessages"))
+    )
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _trigrams(text: str) -> list[str]:
+    """Return the distinct trigrams of a folded text, a bounded number taken evenly over its length.
+
+    Those of kana alone are left out unless there are no others: they are grammar more often than words.
+    """
+    found: dict[str, None] = {}
+    for piece in text.split():
+        for at in range(len(piece) - 2):
+            found[piece[at : at + 3]] = None
+    telling = [trigram for trigram in found if not _is_hiragana(trigram)] or list(found)
+    step = max(1, -(-len(telling) // _MAX_TRIGRAMS))
+    return telling[::step]
+
+
+def _is_hiragana(text: Iterable[str]) -> bool:
+    return all("\u3041" <= character <= "\u309f" for character in text)

@@ -1,0 +1,59 @@
+"""The size of the database, and giving space back to the file system."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from kizami_core.storage.connection import database_path
+
+_MIN_WASTE = 0.1  # share of the file that must be free before it is rewritten for no other reason
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """Return the bytes of the pages in use: what the file would measure after compaction."""
+    pages, free, page_bytes = (
+        connection.execute(f"""PRAGMA {name}""").fetchone()[0]
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * page_bytes  # type: ignore[no-any-return]  # SQLite's integers
+
+
+def file_bytes(connection: sqlite3.Connection) -> int:
+    """Return what the database takes on disk, its write-ahead log included."""
+    path = database_path(connection)
+    return sum(os.path.getsize(name) for name in (path, path + "-wal") if os.path.exists(name))
+
+
+def is_wasteful(connection: sqlite3.Connection) -> bool:
+    """Tell whether so much of the file is free that rewriting it is worth the time."""
+    return used_bytes(connection) < (1 - _MIN_WASTE) * os.path.getsize(database_path(connection))
+
+
+def optimize_indexes(connection: sqlite3.Connection) -> None:
+    """Drop what the full-text indexes still hold of deleted chunks, inside the caller's transaction.
+
+    FTS5 only notes a deletion until its segments are merged, so before this a deletion frees little.
+    """
+    connection.execute("""INSERT INTO chunks_fts(chunks_fts) VALUES ('optimize')""")
+    connection.execute("""INSERT INTO chunks_words(chunks_words) VALUES ('optimize')""")
+
+
+def reclaim_space(connection: sqlite3.Connection) -> int:
+    """Rewrite the file without its free pages, outside of any transaction; return the bytes given back.
+
+    A database that others are using, or a disk too full for the copy, is left as it is: what is free then is
+    found wasteful by the next maintenance.
+    """
+    path = database_path(connection)
+    pages, page_bytes = (
+        connection.execute(f"""PRAGMA {name}""").fetchone()[0] for name in ("page_count", "page_size")
+    )
+    # What still stands in the write-ahead log would have made the file as large as this.
+    before: int = max(pages * page_bytes, os.path.getsize(path))
+    try:
+        connection.execute("""VACUUM""")
+        connection.execute("""PRAGMA wal_checkpoint(TRUNCATE)""")
+    except sqlite3.OperationalError:
+        return 0
+    return max(0, before - os.path.getsize(path))

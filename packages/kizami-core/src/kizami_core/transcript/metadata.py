@@ -1,0 +1,129 @@
+"""What a chunk mentions: files, tools and error messages, read from its rendered text."""
+
+from __future__ import annotations
+
+import re
+
+from kizami_core.records import Metadata
+from kizami_core.transcript.rendering import TOOL_MARK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_FILE_PATHS = 20
+MAX_PATH_CHARS = 300
+MAX_TOOL_NAMES = 20
+MAX_ERROR_MESSAGES = 10
+MAX_ERROR_CHARS = 200
+
+# Tools whose salient input begins with a path, which may hold any character.
+_PATH_TOOLS = frozenset({"Read", "Edit", "MultiEdit", "Write", "NotebookEdit", "NotebookRead"})
+_TOOL_LINE = re.compile(rf"^{re.escape(TOOL_MARK)}([^\]\n]+)\] ?(.*)$", re.MULTILINE)
+
+# ASCII only: Japanese is written without spaces, and what stands beside a path is not part of it.
+_TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:[\\/][\w.@~+\\/-]+|[\w./@~+-]+", re.ASCII)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[!-~]+")
+_QUOTED = re.compile(r"`([^`\s]+)`")
+_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})$")
+# In a name without a folder an ending means nothing (`console.log`, `example.com`) unless files have it.
+_FILE_EXTENSIONS = frozenset(
+    "astro bash bat c cc cfg cjs clj cmd conf cpp cs css csv cts cxx dart db diff dll erb erl ex exe exs "
+    "fish gif go gradle gz h hh hpp hs htm html ico ini ipynb java jl jpeg jpg js json jsonc jsonl jsx kt "
+    "kts less lock log lua md mdx mjs ml mts patch pdf php pl png properties proto ps1 py pyi rb rs rst "
+    "sass scala scss sh sql sqlite svelte svg swift tar tf tfvars toml ts tsv tsx txt vb vue wasm webp "
+    "xml yaml yml zip zsh".split()
+)
+_FILE_NAMES = frozenset(
+    ["Dockerfile", "Gemfile", "Makefile", "Procfile", "Rakefile", "Justfile", ".env", ".gitignore"]
+)
+_PRODUCTS = frozenset(
+    "alpine.js backbone.js chart.js d3.js day.js discord.js ember.js express.js next.js node.js nuxt.js "
+    "p5.js react.js solid.js three.js vue.js".split()
+)
+_DOMAIN = re.compile(
+    r"(?:[\w-]+\.)+(?:ai|app|co|com|dev|edu|gov|info|io|jp|me|net|org|sh|tech|uk|us|xyz)", re.ASCII
+)
+
+_ERROR_LINE = re.compile(
+    r"""
+    ^(?:\S+[ ])?(?:error|fatal|panic|failure)(?:\[\w+\])?[ ]?[:：]   # error[E0308]: …, npm error: …
+    | (?<!["'`\w.])(?:[\w.]+\.)?(?:[A-Z]\w*)?(?:Error|Exception)[ ]?[:：]   # TypeError: …, → Error: …
+    | \b(?:ENOENT|EACCES|EADDRINUSE|ECONNREFUSED|ETIMEDOUT|EPERM)\b
+    | ^Traceback[ ]\(most
+    | ^(?:FAILED|FAIL|ERR!)\b
+    | エラー[:：] | 例外[:：] | 失敗しました
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+# Source code that is shown or written: a numbered line, a handler.
+_CODE_LINE = re.compile(r"\s*(?:\d+(?:→|\t)|(?:except|raise|throw|catch)\b)")
+
+
+def extract_metadata(text: str) -> Metadata:
+    """Return what a rendered text mentions: paths of tool inputs before those in the text, else in order.
+
+    Each list is without repeats and bounded in number and length (``MAX_…``).
+    """
+    tools = [(name, rest) for name, rest in _TOOL_LINE.findall(text)]
+    paths = [rest.partition(" → ")[0].strip() for name, rest in tools if name in _PATH_TOOLS]
+    paths += _paths_in(text)
+    return Metadata(
+        file_paths=_distinct((path for path in paths if 0 < len(path) <= MAX_PATH_CHARS), MAX_FILE_PATHS),
+        tool_names=_distinct((name for name, _ in tools), MAX_TOOL_NAMES),
+        error_messages=_distinct(_errors_in(text), MAX_ERROR_MESSAGES),
+    )
+
+
+def _distinct(items: Iterator[str], limit: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))[:limit]
+
+
+def _paths_in(text: str) -> Iterator[str]:
+    text = _URL.sub(" ", text)
+    for match in _TOKEN.finditer(text):
+        if text.startswith("(", match.end()):
+            continue  # a call
+        token = match[0].rstrip("./-").removeprefix("@")  # `@src/app.ts` mentions a file in a prompt
+        if _is_path(token):
+            yield token
+    if not text.isascii():
+        for quoted in _QUOTED.findall(text):
+            if not quoted.isascii() and _has_file_extension(quoted):
+                yield quoted
+
+
+def _is_path(token: str) -> bool:
+    if token.lower() in _PRODUCTS:
+        return False
+    folder, _, name = token.replace("\\", "/").rpartition("/")
+    if name in _FILE_NAMES or name.startswith(".env."):
+        return True
+    if not folder:
+        return _has_file_extension(name) and "@" not in name
+    is_anchored = token.startswith(("/", ".", "~")) or token[1:2] == ":"
+    first = folder.partition("/")[0]
+    extension = _EXTENSION.search(name)
+    if extension is None or extension[1] in ("com", "org", "net"):
+        return False
+    return is_anchored or _DOMAIN.fullmatch(first) is None
+
+
+def _has_file_extension(name: str) -> bool:
+    extension = _EXTENSION.search(name)
+    return extension is not None and extension[1].lower() in _FILE_EXTENSIONS and extension.start() > 0
+
+
+def _errors_in(text: str) -> Iterator[str]:
+    last = -1
+    for match in _ERROR_LINE.finditer(text):
+        if match.start() < last:
+            continue
+        start = text.rfind("\n", 0, match.end()) + 1
+        last = text.find("\n", match.end())
+        last = len(text) if last < 0 else last
+        line = text[start:last]
+        if " → Error" in line:
+            line = line[line.index(" → Error") + 3 :]
+        if _CODE_LINE.match(line) is None:
+            yield line.strip()[:MAX_ERROR_CHARS]

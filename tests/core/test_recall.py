@@ -1,0 +1,197 @@
+import shutil
+
+import pytest
+from memories import NOW, OTHER_PROJECT, PROJECT, MemoryBook, config
+
+from kizami_core import recall as recall_module
+from kizami_core.recall import is_worth_asking, recall, search
+
+GATE = 0.3
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory):
+    """A database of 300 exchanges about other things, made once."""
+    path = tmp_path_factory.mktemp("noise") / "memory.db"
+    made = MemoryBook(path)
+    made.add_noise()
+    made.connection.close()
+    return path
+
+
+@pytest.fixture
+def book(noise, tmp_path):
+    shutil.copy(noise, tmp_path / "memory.db")
+    made = MemoryBook(tmp_path / "memory.db")
+    yield made
+    made.connection.close()
+
+
+def ask(book, prompt, *, session="now", project=PROJECT, now=NOW, **changes):
+    settings = config(**{"min_relevance_score": GATE, "project_scope": "tiered", **changes})
+    return recall(book.connection, prompt, session_id=session, project_path=project, config=settings, now=now)
+
+
+def look(book, query, *, project=PROJECT, scope=True, limit=5, now=NOW):
+    return search(
+        book.connection, query, project_path=project, scope=scope, limit=limit, config=config(), now=now
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("認証の方式は？", True),
+        ("/src/db/pool.ts が落ちる", True),
+        ("/etc/hosts", True),
+        ("/review the parser", False),
+        ("/clear", False),
+        ("/kizami:search 認証", False),
+        ("<task-notification>\n<task-id>1</task-id>", False),
+        ("<command-name>/clear</command-name>", False),
+        ("  \n ", False),
+        ("", False),
+    ],
+)
+def test_only_a_persons_words_are_worth_asking(prompt, expected):
+    assert is_worth_asking(prompt) is expected
+
+
+def test_memory_that_answers_is_shown(book):
+    book.add("在庫引当の競合はどう防ぐ？", "行ロックではなく楽観ロックの version 列にしました。")
+    block = ask(book, "在庫引当の競合の防ぎ方ってどうしたっけ")
+    assert block.startswith("<kizami-memory>\n")
+    assert "楽観ロックの version 列にしました。" in block
+
+
+@pytest.mark.parametrize("prompt", ["はい", "ok", "続けて", "明日の東京の天気を教えてください", "", "/clear"])
+def test_silence_is_silence(book, prompt):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックにしました。")
+    assert ask(book, prompt) == ""
+
+
+def test_running_session_is_not_told_its_own_turns(book):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックにしました。", session="now")
+    assert ask(book, "在庫引当の競合の防ぎ方") == ""
+
+
+def test_recall_limit_zero_is_silence(book):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックにしました。")
+    assert ask(book, "在庫引当の競合の防ぎ方", recall_limit=0) == ""
+
+
+def test_recall_limit_is_kept(book):
+    for number in range(5):
+        book.add(f"在庫引当の競合 {number}", "楽観ロックにしました。", session=f"s{number}")
+    assert ask(book, "在庫引当の競合の楽観ロック", recall_limit=2).count("relevance:") == 2
+
+
+def test_memory_of_another_project_is_named(book):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックの version 列にしました。", project=OTHER_PROJECT)
+    assert "[from: other-app]" in ask(book, "在庫引当の競合を楽観ロックの version 列で防ぐ")
+
+
+def test_scope_true_sees_this_project_alone(book):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックの version 列にしました。", project=OTHER_PROJECT)
+    assert ask(book, "在庫引当の競合を楽観ロックの version 列で防ぐ", project_scope=True) == ""
+
+
+def test_scope_false_sees_all_projects(book):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックの version 列にしました。", project=OTHER_PROJECT)
+    assert "other-app" in ask(book, "在庫引当の競合を楽観ロックの version 列で防ぐ", project_scope=False)
+
+
+def test_relevance_of_a_hit_does_not_depend_on_the_other_hits(book):
+    first = book.add("在庫引当の競合はどう防ぐ？", "楽観ロックの version 列にしました。")
+    alone = {hit.chunk.id: hit.relevance for hit in look(book, "在庫引当の競合", limit=50)}
+    book.add("在庫の画面", "引当の色を直しました。", session="worse")
+    beside = {hit.chunk.id: hit.relevance for hit in look(book, "在庫引当の競合", limit=50)}
+    # Only the document frequencies moved, by one.
+    assert beside[first] == pytest.approx(alone[first], abs=0.05)
+
+
+def test_relevance_does_not_depend_on_how_many_are_shown(book):
+    for number in range(5):
+        book.add(f"在庫引当の競合 {number}", "楽観ロック。", session=f"s{number}")
+    few = {hit.chunk.id: hit.relevance for hit in look(book, "在庫引当", limit=2)}
+    many = {hit.chunk.id: hit.relevance for hit in look(book, "在庫引当", limit=50)}
+    assert few.items() <= many.items()
+
+
+def test_newer_of_two_equal_memories_comes_first(book):
+    old = book.add("在庫引当の方式", "楽観ロックにしました。", session="a", at="2025-06-01 00:00:00")
+    new = book.add("在庫引当の方式", "楽観ロックにしました。", session="b", at="2025-12-31 00:00:00")
+    assert [hit.chunk.id for hit in look(book, "在庫引当の方式")][:2] == [new, old]
+
+
+def test_old_but_only_answer_is_still_found_first(book):
+    right = book.add("在庫引当の競合はどう防ぐ？", "楽観ロックの version 列。", at="2023-01-01 00:00:00")
+    assert look(book, "在庫引当の競合の楽観ロック")[0].chunk.id == right
+
+
+def test_unreadable_time_counts_as_now(book):
+    right = book.add("在庫引当の競合はどう防ぐ？", "楽観ロックの version 列。", at="someday")
+    assert look(book, "在庫引当の競合")[0].chunk.id == right
+    assert "[someday past]" in ask(book, "在庫引当の競合の楽観ロック")
+
+
+def test_without_a_gate_something_is_always_shown(book):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックにしました。")
+    weak = "在庫とはまったく別の Kubernetes クラスタの監視アラート設計"
+    assert ask(book, weak) == ""
+    assert "楽観ロック" in ask(book, weak, min_relevance_score=0.0)
+
+
+def test_relaxation_adds_old_memories_and_other_projects(book, monkeypatch):
+    tried = []
+    real = recall_module.phases
+    monkeypatch.setattr(recall_module, "phases", lambda **kind: [tried.append(p) or p for p in real(**kind)])
+    book.add("在庫引当の競合", "楽観ロックの version 列。", session="a")
+    book.add("在庫引当の競合", "楽観ロックの version 列です。", session="b", at="2025-10-01 00:00:00")
+    book.add("在庫引当の競合", "楽観ロックの version 列だ。", session="c", project=OTHER_PROJECT)
+    block = ask(book, "在庫引当の競合の楽観ロック", min_relevance_score=0.0)
+    assert block.count("relevance:") == 3
+    assert len(tried) == 4
+
+
+def test_relaxation_stops_when_there_is_enough(book):
+    for number in range(3):
+        book.add("在庫引当の競合", f"楽観ロックの version 列。{number}", session=f"s{number}")
+    book.add("在庫引当の競合", "楽観ロックの version 列。", session="old", project=OTHER_PROJECT)
+    block = ask(book, "在庫引当の競合の楽観ロック", min_relevance_score=0.0)
+    assert (block.count("relevance:"), "other-app" in block) == (3, False)
+
+
+def test_token_budget_is_kept(book):
+    from kizami_core.transcript.tokens import estimate_tokens
+
+    for number in range(3):
+        book.add("在庫引当の競合", "楽観ロックの version 列にします。" * 60, session=f"s{number}")
+    block = ask(book, "在庫引当の競合の楽観ロック")
+    shown = [part.split("\n", 1)[1] for part in block.split("---\n")[1:-1]]
+    assert len(shown) == 3
+    assert all(estimate_tokens(text) <= 126 for text in shown)
+
+
+@pytest.mark.parametrize("size", [1_000_000])
+def test_megabyte_prompt_is_answered(book, size):
+    book.add("在庫引当の競合はどう防ぐ？", "楽観ロックの version 列にしました。")
+    log = "2026-01-01 INFO worker finished\n" * (size // 32)
+    assert "version 列" in ask(book, f"{log}\n在庫引当の競合の楽観ロックはどうした？")
+
+
+def test_search_without_words_finds_by_substring(book):
+    right = book.add("すだれをかける", "こうする")
+    assert look(book, "すだれ")[0].chunk.id == right
+
+
+def test_search_for_nothing_finds_nothing(book):
+    assert look(book, "") == []
+
+
+def test_neighbours_of_one_conversation_are_shown_once(book):
+    first = book.add("在庫引当の競合", "楽観ロックにしました。", session="run")
+    second = book.add("在庫引当の競合の続き", "楽観ロックの列です。", session="run")
+    book.connection.execute("UPDATE chunks SET chunk_index = 1 WHERE id = ?", (second,))
+    shown = [hit.chunk.id for hit in look(book, "在庫引当の競合")]
+    assert len({first, second} & set(shown)) == 1

@@ -1,0 +1,157 @@
+import math
+
+import pytest
+
+from kizami_core.records import Chunk, Hit, Metadata
+from kizami_core.retrieval.decay import SECONDS_PER_DAY, decay, freshness
+from kizami_core.retrieval.grouping import group_neighbours
+from kizami_core.retrieval.lexical import Posting, TermStatistics
+from kizami_core.retrieval.query import analyze_query
+from kizami_core.retrieval.relaxation import phases
+from kizami_core.retrieval.relevance import WEIGHTS, features, relevance
+from kizami_core.retrieval.reranker import Evidence, rerank
+from kizami_core.retrieval.scope import cross_project_relevance
+
+
+def chunk(number, content="", session="s", index=0):
+    return Chunk(number, session, "/p", index, content, "mixed", Metadata(), "2026-01-01 00:00:00", 1, None)
+
+
+def statistics(size=1_000, **frequencies):
+    postings = {term: Posting(frozenset(), df, is_complete=False) for term, df in frequencies.items()}
+    return TermStatistics(size, postings)
+
+
+def test_decay_halves_at_the_half_life():
+    assert decay(30 * SECONDS_PER_DAY, 30) == 0.5
+
+
+def test_decay_of_now_and_of_the_future_is_one():
+    assert (decay(0, 30), decay(-5, 30)) == (1.0, 1.0)
+
+
+def test_decay_of_ages_ago_is_zero_not_an_error():
+    assert decay(1e18, 0.01) == 0.0
+
+
+def test_age_alone_never_takes_more_than_half():
+    assert freshness(1e18, 30) == 0.5
+    assert freshness(0, 30) == 1.0
+
+
+def test_penalty_multiplies_the_odds():
+    assert cross_project_relevance(0.5, 0.3) == pytest.approx(0.3 / 1.3)
+
+
+def test_certain_match_of_another_project_stays_certain():
+    assert cross_project_relevance(1.0, 0.3) == 1.0
+    assert cross_project_relevance(0.0, 0.3) == 0.0
+
+
+def test_neighbours_are_shown_once_by_the_better_one():
+    hits = [
+        Hit(chunk(n, index=i, session=s), 1.0, 0.5)
+        for n, i, s in ((1, 4, "a"), (2, 5, "a"), (3, 6, "a"), (4, 5, "b"), (5, 9, "a"))
+    ]
+    assert [hit.chunk.id for hit in group_neighbours(hits)] == [1, 4, 5]
+
+
+def test_relaxation_goes_from_strict_to_anything():
+    tiered = phases(is_tiered=True)
+    assert [(p.penalty_factor, p.half_life_factor) for p in tiered] == [(1, 1), (3, 1), (3, 3), (3, 3)]
+    assert [p.floor for p in tiered[:3]] == [tiered[0].floor] * 3
+    assert tiered[3].floor == 0
+    assert tiered[0].floor > 0
+
+
+def test_phase_about_other_projects_needs_tiered_scope():
+    assert len(phases(is_tiered=False)) == 3
+
+
+def test_rarity_is_idf_over_the_highest_idf():
+    found = statistics(1_000, zebra=10)
+    idf = math.log(1 + (1_000 - 10 + 0.5) / 10.5)
+    assert found.rarity("zebra") == pytest.approx(idf / math.log(1 + 1_000.5 / 0.5))
+
+
+def test_unknown_term_is_the_rarest():
+    assert statistics().rarity("nothing") == 1.0
+
+
+def test_small_corpus_counts_as_one_of_five_hundred():
+    assert statistics(3, zebra=1).rarity("zebra") == statistics(500, zebra=1).rarity("zebra")
+
+
+def test_common_term_proposes_no_candidates():
+    found = statistics(10_000, everywhere=3_000, rare=5)
+    assert (found.is_selective("everywhere"), found.is_selective("rare"), found.is_selective("absent")) == (
+        False,
+        True,
+        False,
+    )
+
+
+def test_every_weight_of_evidence_is_at_least_zero():
+    assert all(weight >= 0 for weight in WEIGHTS[:-1])
+
+
+def test_no_word_found_is_no_relevance():
+    nothing = Evidence(0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
+    assert relevance(analyze_query("zebra"), nothing) == 0.0
+
+
+def test_more_evidence_is_more_relevance():
+    query = analyze_query("zebra quokka")
+    some = Evidence(1.0, 1.0, 1, 0.8, 0.5, 0.5, 1.0)
+    more = Evidence(1.8, 1.8, 2, 0.8, 1.0, 1.0, 2.0)
+    assert 0 < relevance(query, some) < relevance(query, more) < 1
+    assert len(features(query, some)) == len(WEIGHTS)
+
+
+def test_text_with_the_words_close_together_comes_first():
+    query = analyze_query("zebra quokka")
+    apart = "zebra " + "filler " * 100 + "quokka"
+    together = "filler " * 100 + "zebra quokka"
+    found = statistics(zebra=2, quokka=2)
+    assert [r.chunk.id for r in rerank(query, [chunk(1, apart), chunk(2, together)], found)] == [2, 1]
+
+
+def test_evidence_does_not_depend_on_the_other_candidates():
+    query = analyze_query("zebra quokka 認証の移行")
+    found = statistics(zebra=2, quokka=2, 認証=3, 移行=4)
+    texts = [chunk(1, "zebra 認証"), chunk(2, "quokka quokka"), chunk(3, "移行 zebra の認証")]
+    together = {r.chunk.id: r.evidence for r in rerank(query, texts, found)}
+    alone = {c.id: rerank(query, [c], found)[0].evidence for c in texts}
+    assert together == alone
+
+
+def test_evidence_of_a_text_by_hand():
+    query = analyze_query("zebra quokka lemur")
+    found = statistics(zebra=1, quokka=1)
+    rarity = found.rarity("zebra")
+    evidence = rerank(query, [chunk(1, "a zebra")], found)[0].evidence
+    assert (evidence.words_found, evidence.mass, evidence.window_mass) == (1, rarity, rarity)
+    assert evidence.rarest == rarity
+    assert evidence.share == pytest.approx(rarity / (2 * rarity + 1.0))
+    assert evidence.share_of_known_rarest == 0.5
+    assert evidence.density == pytest.approx(rarity * 1.9 / (1 + 0.9 * (0.4 + 0.6 * 7 / 500)))
+
+
+def test_slip_of_the_keyboard_still_counts_as_the_word():
+    query = analyze_query("kuberntes autoscaler")
+    found = rerank(query, [chunk(1, "kubernetes"), chunk(2, "postgres")], statistics())
+    assert {r.chunk.id: r.evidence.words_found for r in found} == {1: 1, 2: 0}
+
+
+def test_words_in_different_places_do_not_share_a_window():
+    query = analyze_query("zebra quokka")
+    found = statistics(zebra=1, quokka=1)
+    text = "zebra" + "." * 300 + "quokka" + "." * 300 + "zebra"
+    evidence = rerank(query, [chunk(1, text)], found)[0].evidence
+    assert evidence.window_mass == found.rarity("zebra")
+    assert evidence.mass == 2 * found.rarity("zebra")
+
+
+def test_pasted_log_is_judged_by_its_words_alone():
+    query = analyze_query("zebra " + " ".join(f"w{n:04}x" for n in range(200)))
+    assert rerank(query, [chunk(1, "zebra")], statistics(zebra=1))[0].evidence.words_found == 1
