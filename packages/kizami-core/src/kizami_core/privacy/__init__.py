@@ -1,7 +1,7 @@
-"""What is never stored, and never shown from old rows: ``<private>`` regions, secrets, values of ``.env`` files.
+"""What is never stored, and never shown from old rows: ``<private>`` regions, secrets, ``.env`` values.
 
-Recall imports this package before every prompt, so it imports none of its modules until a text calls for them
-(ARCHITECTURE.md, "The hook path").
+Recall imports this package before every prompt, so it imports none of its modules until a text calls for
+them (ARCHITECTURE.md, "The hook path").
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def redact(text: str) -> str:
 
 
 def redact_for_display(text: str) -> str:
-    """Do the same for a row that was stored long ago, without importing ``re`` where nothing is to be done."""
+    """Do the same for a row of an older Kizami; ``re`` is imported only where something may be to do."""
     return redact(text) if may_hold_private(text) or may_hold_secret(text) else text
 
 

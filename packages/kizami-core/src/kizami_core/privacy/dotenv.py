@@ -1,7 +1,7 @@
 """Environment files: every value in the output of a tool that read one is kept out, whatever its name.
 
-``reads_env_file`` recognises the calls, ``mask_env_values`` masks ``KEY=value`` lines. Examples and templates
-(``.env.example``) hold no secrets of their own and are left to ``secrets.mask_secrets``.
+``reads_env_file`` recognises the calls, ``mask_env_values`` masks ``KEY=value`` lines. Examples and
+templates (``.env.example``) hold no secrets of their own and are left to ``secrets.mask_secrets``.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _PRINTS_VARIABLE = (
     r"\s*(?:printenv\s+|(?:echo|printf|Write-(?:Output|Host))\s+(?:-n\s+|[\"']%s(?:\\n)?[\"']\s+)?[\"']?\$\{?(?:env:)?|\$env:)"
     r"(\w+)[}\"']*\s*(?:\|[^|;&\n]*)?"
 )
-# What may stand before a name: Read's line numbers ("    1→", "1<tab>"), grep's "path:12:", a diff's sign, the
-# word that exports it, the beginning of an echo.
+# What may stand before a name: Read's line numbers ("    1→", "1<tab>"), grep's "path:12:", a diff's sign,
+# the word that exports it, the beginning of an echo.
 _BEFORE_NAME = (
     r"^[ \t]*(?:(?:[\w./\\~-]{1,200}[:-])?\d{1,7}(?:→|\t|[:-])[ \t]*|[\w./\\~-]{0,200}\.env[\w.-]{0,40}:)?"
     r"(?:[+\-<>][ \t]?)?(?:(?:echo|printf)[ \t]+)?[\"']?(?:(?:export|set|declare[ \t]+-\w+)[ \t]+|\$env:)?"

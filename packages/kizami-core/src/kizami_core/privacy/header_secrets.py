@@ -37,11 +37,15 @@ def find_header_secrets(text: str, lowered: str) -> Iterator[Span]:
         # EndpointAuthorization is another word; Proxy-Authorization and http_authorization are this one.
         if text[start - 1 : start].isalpha():
             continue
-        match = re.compile(_AUTHORIZATION, re.IGNORECASE).match(text, start)
-        if match and _is_credential(text, match, is_certain=match["scheme"] is not None):
-            yield match.span("secret")
-        match = re.compile(_AUTH, re.IGNORECASE).match(text, start)
-        if match and _is_basic(match["secret"]):
+        if lowered.startswith("authorization", start):
+            match = re.compile(_AUTHORIZATION, re.IGNORECASE).match(text, start)
+            is_secret = match is not None and _is_credential(
+                text, match, is_certain=match["scheme"] is not None
+            )
+        else:
+            match = re.compile(_AUTH, re.IGNORECASE).match(text, start)
+            is_secret = match is not None and _is_basic(match["secret"])
+        if match and is_secret:
             yield match.span("secret")
     for start in occurrences(lowered, "bearer"):
         match = re.compile(_BEARER, re.IGNORECASE).match(text, start)

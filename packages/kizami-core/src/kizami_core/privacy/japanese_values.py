@@ -21,14 +21,16 @@ _SIGNS = ("ー", "ﾊﾟｽ", "暗証番号", "合言葉", "秘密鍵")
 _QUALIFIERS = ("api", "ａｐｉ", "アクセス", "シークレット", "認証", "暗号化", "秘密")
 # Quoted values may be Japanese; others are printable ASCII, half or full width, without what ends a sentence.
 _LINK = (
-    r"(?:キー)?[」』】)）\"'`*]{0,3}[ \t\u3000]{0,9}(?:(?P<colon>[:：=＝])\*{0,2}|(?P<particle>は、?|が|を|(?=[ \t\u3000])))[ \t\u3000]{0,9}"
+    r"(?:キー)?[」』】)）\"'`*]{0,3}[ \t\u3000]{0,9}"
+    r"(?:(?P<colon>[:：=＝])\*{0,2}|(?P<particle>は、?|が|を|(?=[ \t\u3000])))[ \t\u3000]{0,9}"
     r"(?:「(?P<corner>[^」\n]{1,200})」|『(?P<double>[^』\n]{1,200})』|[\"“](?P<straight>[^\"”\n]{1,200})[\"”]"
     r"|'(?P<single>[^'\n]{1,200})'|`(?P<code>[^`\n]{1,200})`"
     r"|(?P<run>[!#-&*+\-./0-9:;=?@A-Z\\^_a-z|~！＃-＆＊＋－．０-９：；＝？＠Ａ-Ｚ＾＿ａ-ｚ｜～]{3,256}))"
 )
 # What follows a value that was just stated or set, not described ("パスワードはbcryptで…").
 _STATED = (
-    r"[ \t\u3000]?(?:です|でした|だ|だった|にし|に変|に設|に更新|に再設|に統一|を使|でお願い|と|で(?:ログイン|入|OK|接続)"
+    r"[ \t\u3000]?(?:です|でした|だ|だった|にし|に変|に設|に更新|に再設|に統一|を使"
+    r"|でお願い|と|で(?:ログイン|入|OK|接続)"
     r"|。|、|）|\)|」|\s*(?:\n|\Z))"
 )
 _LIMIT = r"[ \t]?(?:文字|桁|回|個|日|分|秒|時間|件|種|つ|以上|以下|未満|ヶ月|か月|か所|%|％|円|番目|世代)"
@@ -68,7 +70,9 @@ def _is_secret(text: str, link: re.Match[str], kind: Kind) -> bool:
     if value.isdecimal():
         return kind == "password" and len(value) >= _SHORTEST_CODE
     if link["colon"]:
-        return is_unquoted_secret(value, text[end : end + 1], kind, "assigned" if kind == "password" else "line")
+        return is_unquoted_secret(
+            value, text[end : end + 1], kind, "assigned" if kind == "password" else "line"
+        )
     if not is_unquoted_secret(value, "", kind, "assigned" if kind == "password" else "inline"):
         return False
     if not link["particle"]:

@@ -1,7 +1,7 @@
 """Is the value beside a secret name the secret itself, or code, a reference, a placeholder, a word of prose?
 
-``password: hunter2`` holds a secret; ``password: string``, ``token = await getToken()``, ``secret: ${SECRET}``
-and ``api_key=your-key-here`` don't.
+``password: hunter2`` holds a secret; ``password: string``, ``token = await getToken()``, ``secret:
+${SECRET}`` and ``api_key=your-key-here`` don't.
 """
 
 from __future__ import annotations
@@ -35,19 +35,25 @@ _PLACEHOLDER = (
 # Types, keywords, and what is said about secrets.
 _NO_VALUES = frozenset(
     """
-    any array bigint bool boolean buffer byte bytes char dict double field fields float int integer list map name
-    names never none nil null number object secretstr str string symbol text undefined unknown uuid value values
-    varchar void async await class const dyn else enum extends false final function if impl interface keyof lambda
-    let mut new not or and private protected public readonly ref return self static struct super this true type
-    typeof var argon2 basic bcrypt bearer jwt ldap oauth pbkdf2 rsa saml scrypt
-    absent accepted auto default disabled empty enabled encrypted env environment expired found generated hashed
-    hidden include inherit input invalid missing no off ok omit on optional output plaintext present prompt refreshed
-    rejected required revoked rotated same sensitive set unset valid yes
-    a an are as be been by can credentials flag flags for from get in is it its may must of option options argument
-    arguments args parameter parameters see should that the to use using was when where which will with
+    any array bigint bool boolean buffer byte bytes char dict double field fields float int integer list
+    map name names never none nil null number object secretstr str string symbol text undefined unknown
+    uuid value values varchar void async await class const dyn else enum extends false final function if
+    impl interface keyof lambda let mut new not or and private protected public readonly ref return self
+    static struct super this true type typeof var argon2 basic bcrypt bearer jwt ldap oauth pbkdf2 rsa
+    saml scrypt
+    absent accepted auto default disabled empty enabled encrypted env environment expired found
+    generated hashed hidden include inherit input invalid missing no off ok omit on optional output
+    plaintext present prompt refreshed rejected required revoked rotated same sensitive set unset valid
+    yes
+    a an are as be been by can credentials flag flags for from get in is it its may must of option
+    options argument arguments args parameter parameters see should that the to use using was when where
+    which will with
     """.split()
 )
-_SAYS_WHOSE = r"(?:my|new|old|user|db|the|your|our|access|auth|api|client|raw|hashed|current|bearer|refresh|login|admin|_|-)*"
+_SAYS_WHOSE = (
+    r"(?:my|new|old|user|db|the|your|our|access|auth|api|client|raw|hashed|current|bearer|refresh|login"
+    r"|admin|_|-)*"
+)
 _OWN_NAME = (
     rf"{_SAYS_WHOSE}(?:password|passwd|passphrase|passcode|pass|pwd|pw|secret|token|key)s?{_SAYS_WHOSE}\d?"
 )
@@ -65,7 +71,7 @@ _FILE_OR_URL = (
 _REGULAR_EXPRESSION = r"\\[wsdSWDb]|\[\^|\(\?:|\][+*{]"
 _DOTTED_NAMES = r"[A-Za-z_$][\w$]*(?:(?:\?\.|!\.|\.|->|::|\?\?|\|\|)[A-Za-z_$][\w$]*)+[!?]?"
 _CALL = r"[A-Za-z_$][\w$.?:]*(?:\(.*\)?|[\[<{].*[\]>}])[;.!?]?(?:\..*)?"
-# A word in lower case, or with a sign that no name has; camelCase, PascalCase and snake_case are names in code.
+# A word in lower case, or with a sign that no name has: camelCase, PascalCase and snake_case name variables.
 _PLAIN_WORD = r"[a-z]{6,}|(?=.{6,})[a-z]+(?:-[a-z]+)+|.*[!@#$%^&*~+=?].*"
 _MANY_DIGITS = 3
 _SHORTEST_NUMBER = 4
@@ -103,7 +109,7 @@ def is_quoted_secret(value: str, kind: Kind) -> bool:
 
 
 def is_unquoted_secret(value: str, following: str, kind: Kind, setting: Setting) -> bool:
-    """Tell whether a run of characters without quotes is a secret; ``following`` is what comes right after it."""
+    """Tell whether a run without quotes is a secret; ``following`` is what comes right after it."""
     if _is_no_value(value) or following[:1] in {"(", "[", "{", "<"} or _fully(_CALL, value):
         return False
     if _fully(_ALGORITHM, value, re.IGNORECASE):

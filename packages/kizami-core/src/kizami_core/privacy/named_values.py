@@ -1,4 +1,4 @@
-"""Values beside a secret name: ``"password": "x"``, ``export DB_PASS=x``, ``--token x``, ``<secret>x</secret>``.
+"""Values beside a secret name: ``"password": "x"``, ``export DB_PASS=x``, ``--token x``.
 
 The name, the separator and the quotes stay readable; only the value is masked, a quoted one whole.
 """
@@ -60,10 +60,9 @@ _SHORTEST_SAID_TOKEN = 12
 
 def find_named_values(text: str, lowered: str) -> Iterator[Span]:
     """Yield the spans of values beside secret names; ``lowered`` is ``fold(text)``."""
-    link_pattern = re.compile(_LINK)
     behind = 0  # a value may itself look like names and values
     for name in secret_names(text, lowered):
-        link = link_pattern.match(text, name.end) if name.end > behind else None
+        link = re.compile(_LINK).match(text, name.end) if name.end > behind else None
         span = _value(text, name, link) if link else None
         if span is not None:
             behind = span[1]
@@ -151,7 +150,7 @@ def _argument(text: str, name: SecretName, link: re.Match[str]) -> Span | None:
 
 
 def _said(text: str, name: SecretName, link: re.Match[str]) -> Span | None:
-    """Read "the password is …", "changed the password to …", a cell: only what is no word, number or quantity."""
+    """Read "the password is …" or a table's cell: only what is no word, number or quantity."""
     span = quoted_span(text, link.end()) or run_span(text, link.end())
     if span is None:
         return None
@@ -211,7 +210,9 @@ def _is_weak(text: str, name: SecretName, span: Span) -> bool:
     link = text[name.end : span[0]]
     is_variable = "=" in link and (name.kind != "password" or "+" in link)
     # self.token; but spring.datasource.password is a key of a configuration.
-    is_attribute = text.count(".", name.start, name.end) == 1 or ("." in text[name.start : name.end] and "= " in link)
+    is_attribute = text.count(".", name.start, name.end) == 1 or (
+        "." in text[name.start : name.end] and "= " in link
+    )
     return name.is_weak or is_variable or is_attribute
 
 

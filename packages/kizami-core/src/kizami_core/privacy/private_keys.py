@@ -1,7 +1,7 @@
 """PEM blocks of private keys, whole or cut off at either end (RFC 7468, and OpenSSH's and PGP's likes).
 
-The lines that name the block stay; the key material between them is masked. It may stand in source code, in a
-JSON string with escaped line breaks, quoted, or behind the line numbers that Claude Code's Read writes.
+The lines that name the block stay; the key material between them is masked. It may stand in source code, in
+a JSON string with escaped line breaks, quoted, or behind the line numbers that Claude Code's Read writes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names whose value is a secret: ``password``, ``DB_PASS``, ``apiKey``, ``AWS_SECRET_ACCESS_KEY``.
 
-A name is secret by its last word, so ``token_count``, ``max_tokens``, ``passwordLabel`` and ``primary_key`` are
-not, while ``DB_PASSWORD_PROD`` is: words that only say which one it is may follow.
+A name is secret by its last word, so ``token_count``, ``max_tokens``, ``passwordLabel`` and ``primary_key``
+are not, while ``DB_PASSWORD_PROD`` is: words that only say which one it is may follow.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WORKING_DIRECTORIES = frozenset({"PWD", "OLDPWD"})
 
 
 class SecretName(Record):
-    """A secret name in a text. ``start`` and ``end`` bound it; ``is_weak`` says that the name proves little."""
+    """A secret name in a text and its span; ``is_weak`` says that the name proves little."""
 
     kind: Kind
     start: int
@@ -52,8 +52,10 @@ def is_secret_name(name: str) -> bool:
 
 def secret_names(text: str, lowered: str) -> Iterator[SecretName]:
     """Yield the secret names in ``text`` from left to right; ``lowered`` is ``fold(text)``."""
-    suffix = re.compile(_SUFFIX)
     heads = [(head, word) for word in NAME_WORDS for head in occurrences(lowered, word)]
+    if not heads:
+        return
+    suffix = re.compile(_SUFFIX)
     for head, word in sorted(heads):
         head_end = head + len(word)
         head_end += next(

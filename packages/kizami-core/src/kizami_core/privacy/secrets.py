@@ -1,7 +1,7 @@
 """Masking of secrets: passwords, keys and tokens never reach the database, nor the prompt from old rows.
 
-Finders look for one kind of secret each and yield the spans of the values; the names beside them stay readable.
-They err on the side of code: what is stored is meant to be read again (``literal_values``).
+Finders look for one kind of secret each and yield the spans of the values; the names beside them stay
+readable. They err on the side of code: what is stored is meant to be read again (``literal_values``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_ROUNDS = 4
 
 
 def mask_secrets(text: str) -> str:
-    """Replace the value of every secret by ``SECRET_MARKER``. Idempotent; linear in the length of the text."""
+    """Replace the value of every secret by ``SECRET_MARKER``. Idempotent; linear in its length."""
     for _ in range(_MOST_ROUNDS):
         spans = find_secrets(text)
         if not spans:

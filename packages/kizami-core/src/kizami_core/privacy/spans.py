@@ -13,7 +13,8 @@ _LONGEST_QUOTED = 4096
 # A run ends at white space, at what ends a value in code, shell and URLs, at an escaped line break, and where
 # Japanese goes on.
 _RUN_CHARACTER = (
-    r"(?:&(?=\w)(?!\w{1,40}[=;])|[^\s\"'`\\,;&|<>(){}\[\]\u3000-\u30ff\u4e00-\u9fff\uff08\uff09\uff0c\uff1b]|\\(?![nrt\"'\\]))"
+    r"(?:[^\s\"'`\\,;&|<>(){}\[\]\u3000-\u30ff\u4e00-\u9fff\uff08\uff09\uff0c\uff1b]|\\(?![nrt\"'\\])"
+    r"|&(?=\w)(?!\w{1,40}[=;]))"
 )
 # Longer runs are judged by their beginning: hostile text would else be read over and over.
 _LONGEST_JUDGED = 256
@@ -42,7 +43,7 @@ def quoted_span(text: str, position: int) -> Span | None:
 
 
 def run_span(text: str, position: int) -> Span | None:
-    """Return the span of the run at ``position`` without the full stop of a sentence, at most 256 characters."""
+    """Return the span of the run at ``position``, at most 256 characters, without a full stop at its end."""
     run = re.compile(_RUN).match(text, position)
     return (position, position + len(run[0].rstrip(".:*"))) if run else None
 
@@ -56,7 +57,7 @@ def whole_run(text: str, span: Span) -> Span:
 
 
 def line_before(text: str, position: int) -> str | None:
-    r"""Return what stands before ``position`` on its line (``\n`` in JSON ends one too), None if that is long."""
+    r"""Return what stands before ``position`` on its line, None if that is long; JSON's ``\n`` ends a line too."""
     low = max(0, position - _LONGEST_LINE_START)
     before = text[low:position]
     begin = max(before.rfind("\n") + 1, before.rfind("\\n") + 2 if "\\n" in before else 0)

@@ -1,7 +1,8 @@
-"""Tokens that are secret by their shape alone, wherever they stand: ``ghp_…``, ``sk-ant-…``, JWTs and their like.
+"""Tokens that are secret by their shape alone, wherever they stand: ``ghp_…``, ``sk-ant-…``, JWTs.
 
-Issuers give their tokens a fixed beginning so that scanners find them; those are in ``TOKEN_PREFIXES``. One pass
-finds the long runs of letters, digits, ``_`` and ``-``; only those that begin like a token are looked at closely.
+Issuers give their tokens a fixed beginning so that scanners find them; those are in ``TOKEN_PREFIXES``. One
+pass finds the long runs of letters, digits, ``_`` and ``-``; only those that begin like a token are looked
+at closely.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kizami_core.privacy.spans import Span
 
 # The shortest token known (AKIA…) has 20 characters; Slack's and Stripe's test tokens can be shorter.
-_RUN = r"\b[A-Za-z0-9_\-]{16,}+"
+_RUN = r"(?a)\b[A-Za-z0-9_\-]{16,}+"
 # What must follow a prefix; the patterns are matched from the prefix on. Prefixes not listed take _ANY_TAIL.
 _ANY_TAIL = r"[A-Za-z0-9_\-]{16,}"
 _MIXED = r"(?=[A-Za-z_-]*[0-9])"
@@ -47,9 +48,12 @@ _TAILS = {
 # Prefixes that end in a character which is no part of a run: the run begins after it.
 _DOTTED = tuple(prefix for prefix in TOKEN_PREFIXES if prefix[-1] == "." or "/" in prefix)
 _PLAIN = tuple(prefix for prefix in TOKEN_PREFIXES if prefix not in _DOTTED)
-# Tokens without a prefix: Telegram's bot tokens (digits, ":AA…") and Discord's (three parts, the first of fixed size).
+# Tokens without a prefix: those of Telegram's bots (digits, ":AA…") and of Discord's (three parts).
 _TELEGRAM_NUMBER = r"(?<!\d)\d{6,12}:\Z"
-_DISCORD_HEAD = r"(?:(?<![A-Za-z0-9_\-.])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))[MNO][A-Za-z0-9_\-]{22,27}\.[A-Za-z0-9_\-]{6,7}\.\Z"
+_DISCORD_HEAD = (
+    r"(?:(?<![A-Za-z0-9_\-.])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))"
+    r"[MNO][A-Za-z0-9_\-]{22,27}\.[A-Za-z0-9_\-]{6,7}\.\Z"
+)
 _SHORTEST_TELEGRAM = 32
 # What may stand before a token: no letter or digit, unless it belongs to an escape.
 _FREE_START = r"(?:\A|[^A-Za-z0-9_]|\\[nrt]|%[0-9A-F]{2})\Z"
@@ -57,7 +61,7 @@ _FREE_START = r"(?:\A|[^A-Za-z0-9_]|\\[nrt]|%[0-9A-F]{2})\Z"
 
 def find_tokens(text: str) -> Iterator[Span]:
     """Yield the spans of tokens in ``text``, from left to right."""
-    for run in re.compile(_RUN, re.ASCII).finditer(text):
+    for run in re.compile(_RUN).finditer(text):
         start = _after_escape(text, run.start())
         before = text[max(0, start - 40) : start]
         if text.startswith(_PLAIN, start):

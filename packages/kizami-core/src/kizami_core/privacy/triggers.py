@@ -1,8 +1,8 @@
 """Cheap signs that a text may hold something to redact, without regular expressions.
 
-`recall` shows rows on the hook path and may not import ``re`` (ARCHITECTURE.md, "The hook path"). What these
-functions clear needs no further look; what they flag is looked at properly. So they may flag too much, never
-too little: ``tests/properties/test_redaction_properties.py`` holds that law.
+`recall` shows rows on the hook path and may not import ``re`` (ARCHITECTURE.md, "The hook path"). What
+these functions clear needs no further look; what they flag is looked at properly. So they may flag too
+much, never too little: ``tests/properties/test_redaction_properties.py`` holds that law.
 """
 
 from __future__ import annotations

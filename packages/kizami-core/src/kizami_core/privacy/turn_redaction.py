@@ -1,7 +1,7 @@
 """Redaction of a whole turn, before any other step sees it and before tool output is cut short.
 
-Each text is redacted on its own: a ``<private>`` tag that is never closed hides the rest of its message, not of
-the turn. Tool inputs keep their structure and their keys.
+Each text is redacted on its own: a ``<private>`` tag that is never closed hides the rest of its message,
+not of the turn. Tool inputs keep their structure and their keys.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEEPEST = 100
 
 
 def redact_turn(turn: Turn) -> Turn:
-    """Return the turn without private regions and secrets: prompt, texts, tool inputs (recursively), outputs."""
+    """Return the turn without private regions and secrets: prompt, texts, tool inputs and outputs."""
     parts = tuple(_redact_call(part) if isinstance(part, ToolCall) else redact(part) for part in turn.parts)
     return turn.replace(prompt=redact(turn.prompt), parts=parts)
 
