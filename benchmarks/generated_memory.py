@@ -117,7 +117,7 @@ class Words:
 def generate(path, chunks, *, seed=1, projects=12, now=None):
     """Fill a new database; return (connection, project paths), the projects by falling size."""
     words = Words(seed)
-    now = now or datetime(2026, 1, 1, tzinfo=UTC)
+    now = now or datetime.now(UTC)
     paths = [f"/home/dev/projects/project-{number}" for number in range(projects)]
     connection = open_database(path)
     made = 0

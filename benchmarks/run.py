@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from generated_memory import KANJI, KATAKANA, Words, generate
@@ -25,24 +25,37 @@ BARE = [sys.executable, "-c", "pass"]
 ROW = "{:<44} {:>9} {:>9} {:>7} {:>9}   {}"
 
 
+# Starts, times and reaps one process. It is a process of its own, as small as Python gets, because the kernel
+# counts the memory of the one that forks into the peak of the one that is started.
+LAUNCHER = """
+import os, sys, time
+source, sink, *command = sys.argv[1:]
+actions = [(os.POSIX_SPAWN_OPEN, 0, source, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, sink, os.O_WRONLY, 0),
+           (os.POSIX_SPAWN_DUP2, 1, 2)]
+begun = time.perf_counter()
+process = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+_, status, usage = os.wait4(process, 0)
+print(time.perf_counter() - begun, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
+"""
+
+
 class Run:
     """One finished process: wall and CPU seconds, peak resident megabytes, output."""
 
     def __init__(self, command, *, stdin=b"", env=None):
-        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as sink:
+        with tempfile.NamedTemporaryFile() as source, tempfile.NamedTemporaryFile() as sink:
             source.write(stdin)
-            source.seek(0)
-            begun = time.perf_counter()
-            process = subprocess.Popen(command, stdin=source, stdout=sink, stderr=subprocess.STDOUT, env=env)
-            _, status, usage = os.wait4(process.pid, 0)
-            self.wall = time.perf_counter() - begun
-            process.returncode = os.waitstatus_to_exitcode(status)
-            sink.seek(0)
+            source.flush()
+            launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, source.name, sink.name, *command]
+            measured = subprocess.run(
+                launcher, env=env, capture_output=True, check=True, encoding="utf-8"
+            ).stdout
             self.output = sink.read().decode("utf-8", "replace")
-        self.cpu = usage.ru_utime + usage.ru_stime
-        self.megabytes = usage.ru_maxrss / (1024 if sys.platform == "linux" else 1024 * 1024)
-        if process.returncode:
-            raise SystemExit(f"{command} ended with {process.returncode}:\n{self.output}")
+        wall, cpu, peak, code = measured.split()
+        self.wall, self.cpu = float(wall), float(cpu)
+        self.megabytes = int(peak) / (1024 if sys.platform == "linux" else 1024 * 1024)
+        if code != "0":
+            raise SystemExit(f"{command} ended with {code}:\n{self.output}")
 
 
 class Bench:
@@ -83,7 +96,7 @@ def transcript(path, turns, seed=3):
     with path.open("w", encoding="utf-8") as file:
         for number in range(turns):
             user, _, assistant = words.exchange().partition("\n\n[Assistant]\n")
-            at = f"2026-01-01T{number // 60 % 24:02}:{number % 60:02}:00.000Z"
+            at = (datetime.now(UTC) - timedelta(minutes=turns - number)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
             common = {
                 "sessionId": path.stem,
                 "cwd": "/home/dev/projects/project-0",

@@ -1,9 +1,8 @@
 import pytest
 from memories import OTHER_PROJECT, PROJECT, MemoryBook
 
-from kizami_core.records import Metadata
 from kizami_core.retrieval import word_index
-from kizami_core.retrieval.lexical import LexicalRetriever, chunk_from_row
+from kizami_core.retrieval.lexical import LexicalRetriever
 from kizami_core.retrieval.query import analyze_query
 from kizami_core.storage.connection import transaction
 
@@ -118,8 +117,9 @@ def test_recall_path_scans_no_table(book):
     assert set(scans) <= {"SCAN sessions"}
 
 
-@pytest.mark.parametrize("metadata", [None, "", "{", "[]", "3", '{"filePaths": 3, "toolNames": [1, "Bash"]}'])
-def test_metadata_of_any_form_is_read(metadata):
-    row = (1, "s", "/p", 0, "c", "mixed", metadata, "2026-01-01 00:00:00", 1, None)
-    tools = ("Bash",) if metadata and "Bash" in metadata else ()
-    assert chunk_from_row(row).metadata == Metadata((), tools, ())
+def test_chunk_that_another_program_deleted_is_passed_over(book):
+    gone = book.add("認証", "ここ")
+    left = book.add("認証", "そこ")
+    with transaction(book.connection):
+        book.connection.execute("DELETE FROM chunks WHERE id = ?", (gone,))
+    assert found(book, "認証") == [left]

@@ -1,8 +1,8 @@
 """``<private>…</private>``: what a person marks as private is never stored.
 
-Tags may be nested, in any case, with attributes or white space, and typed with full-width brackets. A
-region that is never closed is private to the end of the text; ``<private/>`` and a tag that the text ends
-in count as never closed. A closing tag without an opening one is text.
+Tags may be nested, in any case, with attributes or white space, and typed with full-width brackets. A region
+that is never closed is private to the end of the text; ``<private/>`` opens one, too. A closing tag without an
+opening one is text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kizami_core.privacy.triggers import TAG_SPACE, may_hold_private
 
 PRIVATE_MARKER = "[private]"
 _SPACE = rf"\s{{0,{TAG_SPACE}}}"
-_TAG = rf"[<＜]{_SPACE}(/?){_SPACE}private(?:\s[^<>＜＞]*+|/{_SPACE})?(?:[>＞]|\Z)"
+_TAG = rf"[<＜]{_SPACE}(/?){_SPACE}private(?:\s[^<>＜＞]*+|/{_SPACE})?[>＞]"
 
 
 def strip_private(text: str) -> str:

@@ -49,4 +49,8 @@ def format_memories(memories: Sequence[ShownMemory]) -> str:
 
 def without_tag(text: str) -> str:
     """Return a text in which our own tag can't end the block early."""
-    return text.replace(f"<{MEMORY_TAG}", f"‹{MEMORY_TAG}").replace(f"</{MEMORY_TAG}", f"‹/{MEMORY_TAG}") if MEMORY_TAG in text else text
+    return (
+        text.replace(f"<{MEMORY_TAG}", f"‹{MEMORY_TAG}").replace(f"</{MEMORY_TAG}", f"‹/{MEMORY_TAG}")
+        if MEMORY_TAG in text
+        else text
+    )

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from math import log
 
-from kizami_core.json_text import parse
-from kizami_core.records import Chunk, Metadata, Record
+from kizami_core.records import Record
 from kizami_core.retrieval.word_index import project_token
+from kizami_core.storage.chunks import COLUMNS, chunk_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
+    from kizami_core.records import Chunk
     from kizami_core.retrieval.query import Query
 
 _POSTINGS = 1_000
@@ -177,40 +178,13 @@ class LexicalRetriever:
     def _load(self, chunk_ids: list[int]) -> list[Chunk]:
         rows = (
             self._connection.execute(
-                """
-                SELECT id, session_id, project_path, chunk_index, content, role, metadata, created_at,
-                       token_count, turn_id
-                FROM chunks WHERE id = ?
-                """,
+                f"""SELECT {COLUMNS} FROM chunks WHERE id = ?""",  # noqa: S608 - a constant
                 (chunk_id,),
             ).fetchone()
             for chunk_id in chunk_ids
         )
         # The index may still hold a chunk that another program deleted.
-        return [chunk_from_row(row) for row in rows if row is not None]
-
-
-def chunk_from_row(row: tuple[object, ...]) -> Chunk:
-    """Make a record of a row of ``chunks`` (columns in the order of the record's fields)."""
-    values = list(row)
-    values[6] = _metadata(row[6])
-    return Chunk(*values)  # type: ignore[arg-type]  # SQLite's types are those of the schema
-
-
-def _metadata(text: object) -> Metadata:
-    try:
-        data = parse(text) if isinstance(text, str) else {}
-    except ValueError:
-        data = {}
-    if not isinstance(data, dict):
-        data = {}
-    return Metadata(
-        _strings(data.get("filePaths")), _strings(data.get("toolNames")), _strings(data.get("errorMessages"))
-    )
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+        return [chunk_of(row) for row in rows if row is not None]
 
 
 def _trigrams(text: str) -> list[str]:

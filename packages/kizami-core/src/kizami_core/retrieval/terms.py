@@ -30,6 +30,9 @@ _PARTICLES = "をがはにでとのもへやか"  # what follows a noun; any oth
 _MAX_WORD = (
     40  # characters; longer runs are hashes and encoded data, of which the beginning identifies enough
 )
+# A word's terms never change, and words of code recur: what was worked out is kept, up to this many words.
+_MAX_KNOWN_WORDS = 20_000
+_known_words: dict[str, list[str]] = {}
 _MAX_KATAKANA_WORD = 12  # characters; the bigrams of longer ones are enough
 
 
@@ -121,19 +124,28 @@ def stem(word: str) -> str:
 
 
 def _latin_terms(text: str, start: int, end: int) -> list[str]:
-    word = text[start:end].strip("_")
-    if not word:
-        return []
+    word = text[start:end]
     tail = text[end : end + 2]
     if len(word) == 1 and word.isalpha() and (tail[:1] == "#" or tail == "++"):  # C#, F#, C++
         return [word.lower() + (tail if tail == "++" else "#")]
+    found = _known_words.get(word)
+    if found is None:
+        if len(_known_words) >= _MAX_KNOWN_WORDS:
+            _known_words.clear()
+        found = _known_words[word] = _word_terms(word.strip("_"))
+    return found
+
+
+def _word_terms(word: str) -> list[str]:
     lower = word.lower()
+    if len(lower) < 2:
+        return []
     if lower.isdigit():
-        # Part of a version number such as 3.11.7: the number as a whole is the term, see _version.
-        return [lower] if len(lower) > 1 and len(lower) <= _MAX_WORD else []
+        # Not part of a version number: that is one term as a whole, see _version_end.
+        return [lower] if len(lower) <= _MAX_WORD else []
     parts = _word_parts(word)
     if len(parts) == 1:
-        return [] if len(lower) < 2 or lower in ENGLISH_STOP_WORDS else [stem(lower)[:_MAX_WORD]]
+        return [] if lower in ENGLISH_STOP_WORDS else [stem(lower)[:_MAX_WORD]]
     found = [lower[:_MAX_WORD]]
     if len(word) <= _MAX_WORD:
         found += [stem(part) for part in parts if len(part) > 1 and part not in ENGLISH_STOP_WORDS]
