@@ -1,10 +1,10 @@
 import pytest
-from memories import OTHER_PROJECT, PROJECT, MemoryBook
 
 from kizami_core.retrieval import word_index
 from kizami_core.retrieval.lexical import LexicalRetriever
 from kizami_core.retrieval.query import analyze_query
 from kizami_core.storage.connection import transaction
+from memories import OTHER_PROJECT, PROJECT, MemoryBook
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 import pytest
-from memories import OTHER_PROJECT, PROJECT, MemoryBook
 
 from kizami_core.overview import session_overview
 from kizami_core.transcript.tokens import estimate_tokens
+from memories import OTHER_PROJECT, PROJECT, MemoryBook
 
 
 @pytest.fixture

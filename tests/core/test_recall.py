@@ -1,10 +1,10 @@
 import shutil
 
 import pytest
-from memories import NOW, OTHER_PROJECT, PROJECT, MemoryBook, config
 
 from kizami_core import recall as recall_module
 from kizami_core.recall import is_worth_asking, recall, search
+from memories import NOW, OTHER_PROJECT, PROJECT, MemoryBook, config
 
 GATE = 0.3
 

@@ -1,8 +1,8 @@
 import pytest
-from memories import OTHER_PROJECT, PROJECT, MemoryBook
 
 from kizami_core.retrieval import word_index
 from kizami_core.storage.connection import transaction
+from memories import OTHER_PROJECT, PROJECT, MemoryBook
 
 
 @pytest.fixture

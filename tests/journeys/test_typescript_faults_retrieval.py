@@ -5,12 +5,17 @@ import shutil
 import time
 
 import pytest
+
 from kizami_core.recall import recall, search
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
 from kizami_core.storage.projects import resolve_project
 from memories import NOW, OTHER_PROJECT, PROJECT, MemoryBook, config
 
-RECOMMENDED = {"project_scope": "tiered", "cross_project_penalty": 0.3, "min_relevance_score": RECOMMENDED_GATE}
+RECOMMENDED = {
+    "project_scope": "tiered",
+    "cross_project_penalty": 0.3,
+    "min_relevance_score": RECOMMENDED_GATE,
+}
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +103,8 @@ def test_fault_20_relevance_is_the_same_beside_a_worse_candidate(book):
     right = book.add("在庫引当の競合", "楽観ロックにしました。")
 
     def measured():
-        hits = search(
-            book.connection, "在庫引当の競合", project_path=PROJECT, scope=True, limit=9, config=config(), now=NOW
-        )
+        options = {"project_path": PROJECT, "scope": True, "limit": 9, "config": config(), "now": NOW}
+        hits = search(book.connection, "在庫引当の競合", **options)
         return next(hit.relevance for hit in hits if hit.chunk.id == right)
 
     alone = measured()

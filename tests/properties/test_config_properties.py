@@ -2,6 +2,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kizami_core.config import FIELDS, load_config, parse_config
 from kizami_core.json_text import parse, quote, string_lists
 
@@ -12,7 +13,8 @@ JSON = st.recursive(
 )
 _SECTIONS = sorted({section for section, _ in FIELDS})
 _KEYS = sorted({key for _, key in FIELDS})
-CONFIG = st.dictionaries(st.sampled_from(_SECTIONS), st.dictionaries(st.sampled_from(_KEYS), JSON, max_size=4) | JSON)
+_SETTINGS = st.dictionaries(st.sampled_from(_KEYS), JSON, max_size=4)
+CONFIG = st.dictionaries(st.sampled_from(_SECTIONS), _SETTINGS | JSON)
 ENV = {"HOME": "/home/dev"}
 
 

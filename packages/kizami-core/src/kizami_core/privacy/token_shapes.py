@@ -27,7 +27,7 @@ _TAILS = {
     "ASIA": r"[0-9A-Z]{16}(?![A-Za-z0-9])",
     "AIza": r"[A-Za-z0-9_\-]{30,}",
     "ya29.": r"[A-Za-z0-9_\-.]{16,}",
-    "1//0": rf"{_MIXED}[A-Za-z0-9_\-]{{30,}}",
+    "1//": r"0[A-Za-z0-9_\-]{30,}",
     "xoxe.": r"(?:xox[a-z]-)?[A-Za-z0-9_\-]{16,}",
     **dict.fromkeys(("xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xapp-"), r"[A-Za-z0-9\-]{11,}"),
     **dict.fromkeys(("sk_live_", "sk_test_", "rk_live_", "rk_test_"), r"[A-Za-z0-9_]{8,}"),
@@ -47,6 +47,8 @@ _TAILS = {
 }
 # Prefixes that end in a character which is no part of a run: the run begins after it.
 _DOTTED = tuple(prefix for prefix in TOKEN_PREFIXES if prefix[-1] == "." or "/" in prefix)
+_STARTS = frozenset(prefix[:2] for prefix in TOKEN_PREFIXES)
+_LEADS = frozenset("\\%./:")
 _PLAIN = tuple(prefix for prefix in TOKEN_PREFIXES if prefix not in _DOTTED)
 # Tokens without a prefix: those of Telegram's bots (digits, ":AA…") and of Discord's (three parts).
 _TELEGRAM_NUMBER = r"(?<!\d)\d{6,12}:\Z"
@@ -62,7 +64,11 @@ _FREE_START = r"(?:\A|[^A-Za-z0-9_]|\\[nrt]|%[0-9A-F]{2})\Z"
 def find_tokens(text: str) -> Iterator[Span]:
     """Yield the spans of tokens in ``text``, from left to right."""
     for run in re.compile(_RUN).finditer(text):
-        start = _after_escape(text, run.start())
+        start = run.start()
+        # Nearly all runs are words of code, and end here.
+        if text[start : start + 2] not in _STARTS and text[start - 1 : start] not in _LEADS:
+            continue
+        start = _after_escape(text, start)
         before = text[max(0, start - 40) : start]
         if text.startswith(_PLAIN, start):
             prefix = next(prefix for prefix in _PLAIN if text.startswith(prefix, start))

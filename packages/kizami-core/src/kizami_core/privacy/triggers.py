@@ -24,7 +24,7 @@ TAG_SPACE = 8
 TOKEN_PREFIXES = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     *("glpat-", "glptt-", "gldt-", "glrt-", "glsoat-", "glcbt-", "glft-"),
-    *("AKIA", "ASIA", "AIza", "ya29.", "GOCSPX-", "1//0"),
+    *("AKIA", "ASIA", "AIza", "ya29.", "GOCSPX-", "1//"),
     *("xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-"),
     *("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
     *("sk-", "npm_", "pypi-", "hf_", "SG.", "SK", "AC", "dop_v1_", "doo_v1_", "dor_v1_"),
