@@ -97,12 +97,32 @@ SECRETS = [
     ("machine example.com\n  login bob\n  password §\n", "letters"),
     ("//registry.example.com/:_authToken=§", A36),
     ('"password": "§', "hunter2"),
+    ("password: §", "a1b2" * 200),
+    ("spring.datasource.password=§", "letters"),
+    ('System.setProperty("db.password", "§")', "hunter2"),
+    ('headers.set("X-Api-Key", "§")', "abc123def"),
+    ('builder.setPassword("§")', "hunter2"),
+    ('password "§"', "hunter2"),
+    ("| password | § |", "hunter2"),
+    ("setx API_KEY §", "abc123def"),
+    ("my password is: §", "Tr0ub4dor&3x"),
+    ("client_secret: §", "abcdefghijkl"),
+    ("SECRET_KEY='§'", "django-insecure-abc123$%^"),
+    ("PRIVATE_TOKEN = '§'", "abc123"),
+    ("pg_dump 'host=x password=§ dbname=y'", "letters"),
+    ("MYSQL_PWD=§", "letters"),
+    ('auth: { user: "bob", pass: "§" }', "letters"),
+    ('password => "§"', "letters"),
     # Japanese
     ("パスワード：§", "hunter2"),
     ("パスワード: §", "hunter2"),
     ("パスワードは § です", "hunter2"),
     ("パスワードは§です。", "swordfish"),
     ("パスワードは「§」です", "ひみつ123"),
+    ("パスワードは「§」です", "letters"),
+    ("パスワード：『§』", "ひみつのことば"),
+    ("パスワード § でログイン", "hunter2"),
+    ("合言葉は§です", "swordfish"),
     ("パスワードを § に変更しました", "hunter2"),
     ("管理者の暗証番号は§です", "4821"),
     ("暗証番号：§", "4821"),
@@ -121,6 +141,9 @@ SECRETS = [
     ("uses basic § for it", BASIC),
     ("Bearer §", "a1b2c3d4e5f6"),
     ("Authorization: §", "a1b2c3d4e5f6"),
+    ("Proxy-Authorization: Basic §", BASIC),
+    ("//registry.example.com/:_auth=§", BASIC),
+    ('{"auths": {"x": {"auth": "§"}}}', BASIC),
     ("Cookie: theme=dark; sessionid=§; lang=ja", "a1b2c3"),
     ("Set-Cookie: auth_token=§; Path=/; HttpOnly", "a1b2c3"),
     # URLs
@@ -170,6 +193,8 @@ TOKENS = [
     "sk-" + "ant-" + "api03-" + A36 + "-" + A36,
     "sk-" + "ant-" + "oat01-" + A36 + "-" + A36,
     "np" + "m_" + A36,
+    "1/" + "/0" + A36,
+    "xa" + "pp-1-A0123456789-" + A36,
     "py" + "pi-" + "AgEIcHlwaS5vcmc" + A36 + A36,
     "h" + "f_" + A36[:34],
     "S" + "G." + A36[:22] + "." + A36 + "abcdefg",
@@ -282,7 +307,34 @@ CODE_AND_PROSE = [
     "トークンの有効期限は3600秒です",
     "パスワード: string",
     "キー: abc123",
+    "パスワード：`[redacted]`",
+    "トークンはgetToken()で取る",
+    "パスワードはhash(x)に渡す",
     "cookie: req.headers.cookie",
+    "Cookie: theme=${theme}; lang=ja; Path=/",
+    '"AWS::Redshift::EndpointAuthorization": "e72be424d109da1d"',
+    "Authorization: getHeader1(request)",
+    "Basic abcdefghi",
+    "MSG." + A36[:20] + "." + A36[:20],
+    "_auth=notbase64credentials",
+    'return ok ? "pass" : "FAIL";',
+    "arn:aws:secretsmanager:us-west-2:123456789012:secret:MyTest-a1b2c3",
+    "arn:aws:ec2:us-east-1:123456789012:network-insights-access-scope-analysis",
+    'f"token {token:02x}"',
+    "first_token=line_offset == 0",
+    "self.token = nextchar",
+    "token += nextchar",
+    "secret: OAuth2Token",
+    "private_key: ed25519.Ed25519PrivateKey,",
+    "<label>{password}</label>",
+    "<b>token</b>",
+    'setPassword(hash("a b"))',
+    '["--password", "--force"]',
+    "parse('token, \"quoted value\"')",
+    "pass `dtype=1` to it",
+    "| token | v2 |",
+    "deploy --secret id=mysecret,src=file",
+    "the secret is 2048bit2 long",
     "Set-Cookie header with Path=/",
 ]
 
@@ -314,6 +366,11 @@ def test_masking_twice_is_masking_once(text):
 @pytest.mark.parametrize("text", [around.replace("§", secret) for around, secret in SECRETS] + TOKENS)
 def test_no_masked_text_escapes_the_cheap_test(text):
     assert may_hold_secret(text)
+
+
+def test_each_private_key_of_a_text_is_masked_where_one_is_cut_off():
+    text = f"{PEM_LINES}\n{END}\nand\n{BEGIN}\n{PEM_LINES}\n{END}\n{END}\n{BEGIN}\n{PEM_LINES}"
+    assert mask_secrets(text) == f"{M}\n{END}\nand\n{BEGIN}\n{M}\n{END}\n{END}\n{BEGIN}\n{M}"
 
 
 def test_all_secrets_of_one_text_are_masked():

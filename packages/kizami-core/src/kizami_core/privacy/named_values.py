@@ -45,6 +45,8 @@ _LINE_START = (
 _VARIABLE_START = r"[ \t]*(?:ENV|ARG|setx|set[ \t]+-[a-zA-Z]+)[ \t]+"
 _SETTER_START = r"(?:\bset\w{0,20}|\.(?:put|add|append|header|set\w{0,20}))\([ \t]{0,9}[\"']\Z"
 _NETRC_START = r"login\s+\S+\s+\Z"
+# ok ? "pass" : "fail"
+_TERNARY = r"\?\s{0,4}[\"'`]\Z"
 _DECLARATION = r"(?:^|[^\w])(?:const|let|var|val|final|static|auto|mut|string|String)[ \t]+\Z"
 _PROSE = r"[^(){}\[\]<>=;\"'`\\/]*"
 # A quoted text that begins so after "name:" is what follows the closing quote of "token: " + token.
@@ -88,6 +90,8 @@ def _assigned(text: str, name: SecretName, link: re.Match[str]) -> Span | None:
     quoted = quoted_span(text, link.end())
     if quoted is not None:
         is_name_quoted = any(quote in link["closers"] for quote in "\"'`")
+        if re.search(_TERNARY, text[max(0, name.start - 9) : name.start]):
+            return None
         is_outside = not is_name_quoted and text[quoted[0] : quoted[0] + 1] in _AFTER_QUOTE
         return None if is_outside else _if_quoted_secret(text, quoted, name)
     if text[name.start - 1 : name.start] == ":" and "=" not in link[0]:

@@ -1,8 +1,8 @@
 """``<private>…</private>``: what a person marks as private is never stored.
 
-Tags may be nested, in any case, with attributes or white space, and typed with full-width brackets. A region
-that is never closed is private to the end of the text; ``<private/>`` opens one, too. A closing tag without an
-opening one is text.
+Tags may be nested, in any case, with attributes or white space, and typed with full-width brackets. A
+region that is never closed is private to the end of the text; ``<private/>`` opens one, too. A closing tag
+without an opening one is text.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kizami_core.privacy.spans import Span
 
 SECRET_MARKER = "[redacted]"
-_MARKER_WORDS = frozenset({"redacted", "private"})
 # A mask can bring a name and another value together; that settles in the second round.
 _MOST_ROUNDS = 4
 
@@ -56,8 +55,6 @@ def find_secrets(text: str) -> list[Span]:
     )
     merged: list[Span] = []
     for start, end in spans:
-        if text[start:end].strip("[]").lower() in _MARKER_WORDS:
-            continue
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:

@@ -57,7 +57,7 @@ def whole_run(text: str, span: Span) -> Span:
 
 
 def line_before(text: str, position: int) -> str | None:
-    r"""Return what stands before ``position`` on its line, None if that is long; JSON's ``\n`` ends lines too."""
+    r"""Return what stands before ``position`` on its line (``\n`` in JSON ends it), None if that is long."""
     low = max(0, position - _LONGEST_LINE_START)
     before = text[low:position]
     begin = max(before.rfind("\n") + 1, before.rfind("\\n") + 2 if "\\n" in before else 0)

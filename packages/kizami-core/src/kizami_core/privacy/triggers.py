@@ -13,66 +13,42 @@ if TYPE_CHECKING:
 
 # Every secret name ends in one of these words (secret_names.py); "pw" covers pwd, "pass" password and passwd.
 NAME_WORDS = ("pass", "pw", "secret", "token", "key")
-# A name and its value stand this close together: suffix, closing quotes, aligned spaces, separator.
-_NAME_WINDOW = 160
-_NAME_SIGNS = "=:>：＝|(,\"'`"
-_ASKING_WORDS = (" is ", " was ", " to ", "-", "value", "login", "env", "arg", "set")
+# What may follow a name, after what closes it; named_values.py says what each of these means.
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-."
+_CLOSERS = "\\\"'`]*!?"
+_SEPARATORS = ("=", ":", "：", "＝", ">", "|", "+", "is ", "is:", "was ", "to ", '"', "'", "`", "(", "value")
+_COMMANDS_BEFORE = ("env ", "env\t", "arg ", "arg\t", "set ", "set\t", "setx")
 # White space between "<" and the tag's name, at most (private_tags.py allows the same).
 TAG_SPACE = 8
 
 # Beginnings of tokens whose shape alone says that they are secret (token_shapes.py), as they are written.
-TOKEN_PREFIXES = (
-    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    *("glpat-", "glptt-", "gldt-", "glrt-", "glsoat-", "glcbt-", "glft-"),
-    *("AKIA", "ASIA", "AIza", "ya29.", "GOCSPX-", "1//"),
-    *("xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-"),
-    *("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
-    *("sk-", "npm_", "pypi-", "hf_", "SG.", "SK", "AC", "dop_v1_", "doo_v1_", "dor_v1_"),
-    *("shpat_", "shpss_", "shpca_", "shppa_", "dckr_pat_", "hvs.", "hvb.", "glsa_", "gsk_", "xai-", "r8_"),
-    *(
-        "lin_api_",
-        "figd_",
-        "PMAK-",
-        "NRAK-",
-        "ATATT3x",
-        "sbp_",
-        "sntrys_",
-        "rubygems_",
-        "AGE-SECRET-KEY-1",
-        "tskey-",
-    ),
-    "eyJ",
+TOKEN_PREFIXES = tuple(
+    """
+    ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- gldt- glrt- glsoat- glcbt- glft-
+    AKIA ASIA AIza ya29. GOCSPX- 1// xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxe. xapp-
+    sk_live_ sk_test_ rk_live_ rk_test_ whsec_ sk- npm_ pypi- hf_ SG. SK AC dop_v1_ doo_v1_ dor_v1_
+    shpat_ shpss_ shpca_ shppa_ dckr_pat_ hvs. hvb. glsa_ gsk_ xai- r8_ lin_api_ figd_ PMAK- NRAK-
+    ATATT3x sbp_ sntrys_ rubygems_ AGE-SECRET-KEY-1 tskey- eyJ
+    """.split()
 )
+# Prefixes that many words hold, too: hexadecimal digits must follow.
+_HEXADECIMAL_PREFIXES = ("SK", "AC")
+_TELLING_PREFIXES = tuple(prefix for prefix in TOKEN_PREFIXES if prefix not in _HEXADECIMAL_PREFIXES)
+_HEXADECIMAL_LENGTH = 34
+# A Discord bot token is three dotted parts: the second is short, the last is long.
+LONG_PART = 27
+_SHORT_PARTS = (6, 7)
 # Names of secrets in Japanese (japanese_values.py), half-width kana included.
-JAPANESE_NAMES = (
-    "パスワード",
-    "ﾊﾟｽﾜｰﾄﾞ",
-    "パスフレーズ",
-    "パスコード",
-    "暗証番号",
-    "合言葉",
-    "秘密鍵",
-    "トークン",
-    "シークレット",
-    "キー",
+JAPANESE_NAMES = tuple(
+    "パスワード ﾊﾟｽﾜｰﾄﾞ パスフレーズ パスコード 暗証番号 合言葉 秘密鍵 トークン シークレット キー".split()
 )
+# Words in lower case that headers, commands, URLs and private keys begin with.
 _OTHER_SIGNS = (
-    *("://", "bearer", "basic", "auth", "cookie", "private key", "curl", "wget", "mysql", "mariadb"),
-    *(
-        "sshpass",
-        "docker login",
-        "redis-cli",
-        "openssl",
-        "sig=",
-        "signature=",
-        "hooks.slack.com",
-        "/webhooks/",
-        ":aa",
-    ),
+    *"bearer authorization cookie curl wget mysql mariadb sshpass redis-cli openssl".split(),
+    *("basic ", "basic\t", "private key", "docker login"),
+    *"sig= signature= hooks.slack.com /webhooks/ :aa".split(),
     *JAPANESE_NAMES,
 )
-# A Discord bot token is three dotted parts of which the last is long.
-LONG_PART = 27
 
 
 def fold(text: str) -> str:
@@ -107,15 +83,49 @@ def may_hold_private(text: str) -> bool:
 def may_hold_secret(text: str) -> bool:
     """Tell whether ``secrets.mask_secrets`` can find something to mask in ``text``."""
     lowered = fold(text)
-    if any(sign in lowered for sign in _OTHER_SIGNS) or any(prefix in text for prefix in TOKEN_PREFIXES):
-        return True
-    return _has_named_value(lowered) or any(len(part) >= LONG_PART for part in text.split(".")[2:])
+    return (
+        any(sign in lowered for sign in _OTHER_SIGNS)
+        or ("://" in text and "@" in text)
+        or any(prefix in text for prefix in _TELLING_PREFIXES)
+        or _has_hexadecimal_token(text)
+        or _has_bot_token(text)
+        or _has_named_value(lowered)
+        or _has_auth(lowered)
+    )
+
+
+def _has_hexadecimal_token(text: str) -> bool:
+    starts = [start for prefix in _HEXADECIMAL_PREFIXES for start in occurrences(text, prefix)]
+    return any(text[start : start + _HEXADECIMAL_LENGTH].isalnum() for start in starts)
+
+
+def _has_auth(lowered: str) -> bool:
+    starts = occurrences(lowered, "auth")
+    return any(lowered[start + 4 : start + 40].lstrip("\\\"' \t").startswith((":", "=")) for start in starts)
 
 
 def _has_named_value(lowered: str) -> bool:
     for word in NAME_WORDS:
         for start in occurrences(lowered, word):
-            near = lowered[max(0, start - 64) : start + _NAME_WINDOW]
-            if any(sign in near for sign in _NAME_SIGNS) or any(sign in near for sign in _ASKING_WORDS):
+            before = lowered[max(0, start - 200) : start]
+            after = lowered[start + len(word) : start + 250].lstrip(_NAME_CHARACTERS)
+            closed = after.lstrip(_CLOSERS)
+            name = before[len(before.rstrip(_NAME_CHARACTERS)) :]
+            if (
+                closed.lstrip(", \t\r\n\u3000").startswith(_SEPARATORS)
+                or (closed != after and closed.startswith(","))
+                or "-" in name
+                or "login" in before
+                or any(command in before[-80:] for command in _COMMANDS_BEFORE)
+            ):
                 return True
     return False
+
+
+def _has_bot_token(text: str) -> bool:
+    parts = text.split(".")
+    return any(
+        len(middle) in _SHORT_PARTS and last[:LONG_PART].replace("_", "").replace("-", "").isalnum()
+        for middle, last in zip(parts[1:], parts[2:], strict=False)  # noqa: RUF007 - itertools costs an import
+        if len(last) >= LONG_PART
+    )
