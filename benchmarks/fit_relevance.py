@@ -28,7 +28,7 @@ from kizami_core.retrieval.relevance import features
 from kizami_core.retrieval.reranker import rerank
 from kizami_core.storage.connection import open_database
 
-NAMES = ("mass", "window mass", "rarest", "share of known rarest", "density", "words asked")
+NAMES = ("mass", "window mass", "rarest", "density", "words asked")
 CANDIDATES, SHOWN, FOLDS, RIDGE = 10, 3, 6, 1.0
 GATES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 MAY_BE_NEGATIVE = {"words asked"}

@@ -132,7 +132,8 @@ def generate(path, chunks, *, seed=1, projects=12, now=None):
                 session = f"{words.random.getrandbits(128):032x}"
                 at = started.strftime("%Y-%m-%d %H:%M:%S")
                 connection.execute(
-                    "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, 'first', 'last')",
+                    "INSERT INTO sessions(session_id, project_path, started_at, ended_at, chunk_count, first_message,"
+                    " last_message) VALUES (?, ?, ?, ?, ?, 'first', 'last')",
                     (session, project, at, at, size),
                 )
                 connection.executemany(

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from kizami_core.config import parse_config
 from kizami_core.transcript.chunker import split_chunks
+from kizami_core.transcript.names import is_agent_transcript
 from kizami_core.transcript.rendering import render_turn
-from kizami_core.transcript.turns import TranscriptReader, is_agent_transcript
+from kizami_core.transcript.turns import TranscriptReader
 
 
 def main(folder: str) -> None:

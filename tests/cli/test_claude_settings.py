@@ -14,6 +14,8 @@ SAVE = {"type": "command", "command": "/home/dev/.local/bin/kizami save --stdin"
 RECALL = {"type": "command", "command": "/home/dev/.local/bin/kizami recall --stdin", "timeout": 10}
 INJECT = {"type": "command", "command": "/home/dev/.local/bin/kizami inject --stdin", "timeout": 10}
 ALL = {
+    "Stop": [{"hooks": [SAVE]}],
+    "PreCompact": [{"hooks": [SAVE]}],
     "SessionEnd": [{"hooks": [SAVE]}],
     "UserPromptSubmit": [{"hooks": [RECALL]}],
     "SessionStart": [{"hooks": [INJECT]}],
@@ -99,19 +101,23 @@ def test_a_new_file_is_laid_out_like_claude_codes(settings_of):
         pytest.param(
             {"UserPromptSubmit": [{"matcher": "", "hooks": [OTHER, TYPESCRIPT_RECALL, OTHER]}]},
             {
+                **ALL,
                 "UserPromptSubmit": [{"matcher": "", "hooks": [OTHER, RECALL, OTHER]}],
-                "SessionEnd": ALL["SessionEnd"],
-                "SessionStart": ALL["SessionStart"],
             },
             id="a block shared with another tool keeps it",
         ),
         pytest.param(
             {
-                "Stop": [{"hooks": [TYPESCRIPT_SAVE]}, {"hooks": [OTHER]}],
+                "SubagentStop": [{"hooks": [TYPESCRIPT_SAVE]}, {"hooks": [OTHER]}],
                 "SessionEnd": [{"hooks": [TYPESCRIPT_SAVE]}],
             },
-            {"Stop": [{"hooks": [OTHER]}], **ALL},
+            {"SubagentStop": [{"hooks": [OTHER]}], **ALL},
             id="a hook on an event that is not used any more goes",
+        ),
+        pytest.param(
+            {event: ALL[event] for event in ("SessionEnd", "UserPromptSubmit", "SessionStart")},
+            ALL,
+            id="those of a version that saved only at the end stay and the others are added",
         ),
         pytest.param(
             {"SessionEnd": [{"hooks": [SAVE, TYPESCRIPT_SAVE]}, {"hooks": [SAVE]}]},
@@ -136,12 +142,11 @@ def test_a_new_file_is_laid_out_like_claude_codes(settings_of):
         pytest.param(
             {"SessionEnd": [{"hooks": [{"type": "command", "command": "mytool && kizami save --stdin"}]}]},
             {
+                **ALL,
                 "SessionEnd": [
                     {"hooks": [{"type": "command", "command": "mytool && kizami save --stdin"}]},
                     *ALL["SessionEnd"],
                 ],
-                "UserPromptSubmit": ALL["UserPromptSubmit"],
-                "SessionStart": ALL["SessionStart"],
             },
             id="one command that also runs another tool is left",
         ),

@@ -114,6 +114,7 @@ def test_list_as_json_has_the_columns_of_sessions(kizami, home, two_projects):
             "chunk_count": 1,
             "first_message": FORMS[0],
             "last_message": FORMS[0],
+            "parent_session_id": None,
         }
     ]
 

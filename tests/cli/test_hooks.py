@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -16,12 +17,13 @@ DECISION = (
 READING = set(
     "__future__ _collections _collections_abc _datetime _functools _json _operator _sqlite3 _stat "
     "collections datetime functools genericpath itertools keyword math nt ntpath operator os posix "
-    "posixpath reprlib sqlite3 stat time types unicodedata".split()
+    "posixpath reprlib sqlite3 stat time types unicodedata warnings".split()
 )
 ALLOWED = {
     "recall": READING,
-    "inject": READING | {"_sre", "copyreg", "enum", "re"},
-    "save": READING | {"_bisect", "_sre", "binascii", "bisect", "copyreg", "enum", "re", "signal"},
+    "inject": READING | {"_sre", "array", "copyreg", "enum", "re", "zlib"},
+    "save": READING
+    | {"_bisect", "_sre", "array", "binascii", "bisect", "copyreg", "enum", "re", "signal", "zlib"},
 }
 
 
@@ -55,6 +57,14 @@ def test_before_anything_is_saved_there_is_silence(home, hook):
     done = home.hook(hook, home.prompt("フォームの状態管理はどうする？"))
     assert (done.out, done.err) == ("", "")
     assert not home.database.exists()
+
+
+@pytest.mark.parametrize("hook", ["recall", "inject"])
+def test_a_database_file_that_is_still_empty_is_no_error(home, hook):
+    home.database.parent.mkdir(parents=True)
+    home.database.touch()
+    done = home.hook(hook, home.prompt("フォームの状態管理はどうする？"))
+    assert (done.out, done.err) == ("", "")
 
 
 @pytest.mark.parametrize("hook", ["recall", "save", "inject"])
@@ -237,14 +247,24 @@ def test_a_save_outlives_the_signals_of_a_client_that_exits(home, number):
     connection.close()
 
 
-@pytest.mark.parametrize("hook", ["recall", "save", "inject"])
-def test_hooks_import_only_what_they_need(home, hook):
+@pytest.mark.skipif(os.name == "nt", reason="waits for a detached process by an inherited descriptor")
+@pytest.mark.parametrize("is_behind", [False, True])
+@pytest.mark.parametrize(
+    ("hook", "event"),
+    [("recall", "UserPromptSubmit"), ("inject", "SessionStart"), ("save", "Stop"), ("save", "SessionEnd")],
+)
+def test_hooks_import_only_what_they_need(home, hook, event, is_behind):
     path = home.save(DECISION)
+    if is_behind:
+        # SessionStart leaves it to a detached process, and so do the others when it is this much.
+        home.write_transcript(DECISION, ("続きは？", "続き。" * (900_000 if hook == "save" else 1)))
     fields = {
         **home.prompt("フォームの状態管理、React Hook Form だった？"),
         "transcript_path": path,
         "source": "startup",
+        "hook_event_name": event,
     }
+    reader, writer = os.pipe()
     code = (
         "import sys\n"
         "before = set(sys.modules)\n"
@@ -264,8 +284,12 @@ def test_hooks_import_only_what_they_need(home, hook):
         input=json.dumps(fields).encode(),
         env=home.env,
         capture_output=True,
+        pass_fds=(writer,),
         check=False,
     )
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        pipe.read()
     assert done.returncode == 0
     assert bool(done.stdout) is (hook != "save")
     loaded = set(done.stderr.decode().split(","))
@@ -275,3 +299,7 @@ def test_hooks_import_only_what_they_need(home, hook):
     ] == set()
     assert "kizami_cli.app" not in loaded
     assert ("kizami_core.recording" in loaded) is (hook == "save")
+    assert ("kizami_cli.detach" in loaded) is (hook == "save" or (hook == "inject" and is_behind))
+    with closing(sqlite3.connect(home.database)) as connection:
+        (count,) = connection.execute("SELECT count(DISTINCT turn_id) FROM chunks").fetchone()
+    assert count == (2 if is_behind and hook != "recall" else 1)

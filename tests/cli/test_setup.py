@@ -7,7 +7,13 @@ import pytest
 
 from kizami_cli.recommended import SETTINGS
 
-OURS = {"SessionEnd": "save", "UserPromptSubmit": "recall", "SessionStart": "inject"}
+OURS = {
+    "Stop": "save",
+    "PreCompact": "save",
+    "SessionEnd": "save",
+    "UserPromptSubmit": "recall",
+    "SessionStart": "inject",
+}
 
 
 def installed(home):
@@ -32,7 +38,7 @@ def test_setup_creates_everything_private_and_says_so(home):
     out = done.stdout.decode()
     assert f"Configuration  {home.config}: written with the recommended settings" in out
     assert f"Database       {home.database}: created" in out
-    assert f"Hooks          {home.settings}: SessionEnd, UserPromptSubmit, SessionStart run Kizami" in out
+    assert f"Hooks          {home.settings}: {', '.join(OURS)} run Kizami" in out
     assert json.loads(home.config.read_text(encoding="utf-8")) == SETTINGS
     assert SETTINGS["hooks"]["minRelevanceScore"] > 0
     assert SETTINGS["search"] == {"mode": "core", "projectScope": "tiered", "crossProjectPenalty": 0.3}
@@ -204,6 +210,13 @@ def test_status_tells_before_and_after(home):
     assert (after["database"]["sessions"], after["database"]["error"]) == (0, "")
     text = home.run("setup", "--status").stdout.decode()
     assert f"{home.database}: 0 sessions, 0 chunks" in text
+
+
+def test_status_of_a_database_file_that_is_still_empty_is_that_of_none(home):
+    home.database.parent.mkdir(parents=True)
+    home.database.touch()
+    status = json.loads(home.run("setup", "--status", "--json").stdout)
+    assert (status["database"]["exists"], status["database"]["error"]) == (False, "")
 
 
 def test_status_warns_of_what_will_not_work(home):

@@ -9,6 +9,7 @@ from kizami_core.records import ReadReport, ToolCall
 from kizami_core.transcript import lines
 from kizami_core.transcript.entries import Entry, ToolResult, read_entries
 from kizami_core.transcript.lines import ReadTally
+from kizami_core.transcript.resume import Reading, ResumePoint
 
 
 def user(text, **fields):
@@ -25,7 +26,7 @@ def to_bytes(*records):
 
 def read(data, *, start=0):
     tally = ReadTally()
-    return list(read_entries(io.BytesIO(data), tally, start=start)), tally
+    return list(read_entries(io.BytesIO(data), tally, Reading(ResumePoint(start), "s"))), tally
 
 
 def prompts(data):

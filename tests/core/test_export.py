@@ -61,6 +61,7 @@ def test_json_holds_every_session_with_its_chunks(saved):
                 "chunk_count": 1,
                 "first_message": "how?\nin detail",
                 "last_message": "how?\nin detail",
+                "parent_session_id": None,
                 "chunks": [
                     {
                         "id": 1,
@@ -88,6 +89,7 @@ def test_json_holds_every_session_with_its_chunks(saved):
                 "chunk_count": 1,
                 "first_message": "# 見出しのような質問",
                 "last_message": "# 見出しのような質問",
+                "parent_session_id": None,
                 "chunks": [
                     {
                         "id": 2,
@@ -302,9 +304,9 @@ def test_a_check_names_damage_and_drift(connection, path):
     assert report.damage == ()
     assert [problem.partition(":")[0] for problem in report.drift] == [
         "chunks_fts",
-        "1 chunks that the word index has yet to follow",
         "2 sessions whose row disagrees with their chunks",
     ]
+    assert report.queued == 1
     page = _page_of(connection, "chunks")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()

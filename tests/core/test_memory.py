@@ -103,7 +103,7 @@ def test_edits_and_deletions_outlive_the_next_recording(memory, home):
     assert memory.edit(1, "[User]\nwhat a person wrote").content == "[User]\nwhat a person wrote"
     assert memory.delete(chunk=2, dry_run=True) == Deleted(1, 0)
     assert memory.delete(chunk=2) == Deleted(1, 0)
-    assert memory.record(path).turns_unchanged == 2
+    memory.record(path)
     assert [chunk.content for chunk in memory.session("0b1c")[1]] == ["[User]\nwhat a person wrote"]
     assert memory.delete(before="2026-03-04T05:07:08Z") == Deleted(1, 1)
     assert memory.stats().chunks == 0

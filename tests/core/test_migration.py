@@ -86,8 +86,21 @@ _OLD_CHUNKS = [
         "2026-01-02 03:04:05",
         9,
         None,
+        0,
     ),
-    (2, "s-old", "/p", 1, "[User]\nnext", "human", '{"filePaths":["a.py"]}', "2026-01-02 03:05:05", 3, None),
+    (
+        2,
+        "s-old",
+        "/p",
+        1,
+        "[User]\nnext",
+        "human",
+        '{"filePaths":["a.py"]}',
+        "2026-01-02 03:05:05",
+        3,
+        None,
+        0,
+    ),
 ]
 
 

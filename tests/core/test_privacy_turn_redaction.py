@@ -192,7 +192,7 @@ def test_rows_are_redacted_when_shown():
 
 def imported_by(code):
     script = f"import sys\nbefore = set(sys.modules)\n{code}\nprint(*sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
     return set(done.stdout.split())
 
 

@@ -4,9 +4,10 @@ import pytest
 
 from kizami_core import recall as recall_module
 from kizami_core.recall import is_worth_asking, recall, search
+from kizami_core.retrieval.relevance import RECOMMENDED_GATE
 from memories import NOW, OTHER_PROJECT, PROJECT, MemoryBook, config
 
-GATE = 0.3
+GATE = RECOMMENDED_GATE
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +109,15 @@ def test_relevance_of_a_hit_does_not_depend_on_the_other_hits(book):
     beside = {hit.chunk.id: hit.relevance for hit in look(book, "在庫引当の競合", limit=50)}
     # Only the document frequencies moved, by one.
     assert beside[first] == pytest.approx(alone[first], abs=0.05)
+
+
+def test_asking_once_does_not_hide_the_answer_the_next_time(book):
+    right = book.add("決済ワーカーの再試行", "指数バックオフで五回まで、その後は隔離のキューへ。")
+    asked = "決済が失敗したとき、再試行は何回で諦める約束だった？"
+    before = {hit.chunk.id: hit.relevance for hit in look(book, asked)}[right]
+    book.add(asked, "調べます。", session="asked")
+    after = {hit.chunk.id: hit.relevance for hit in look(book, asked)}[right]
+    assert after > before - 0.15 > GATE
 
 
 def test_relevance_does_not_depend_on_how_many_are_shown(book):

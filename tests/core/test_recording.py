@@ -12,7 +12,7 @@ from kizami_core.config import parse_config
 from kizami_core.editing import delete_chunks, delete_session, edit_chunk
 from kizami_core.errors import DatabaseBusyError, StorageError, TranscriptError
 from kizami_core.maintenance.integrity import IntegrityReport, check
-from kizami_core.recording import save_transcript
+from kizami_core.recording import LastAnswer, save_transcript
 from kizami_core.records import Metadata, ReadReport, SaveReport, Session
 from kizami_core.retrieval import word_index
 from kizami_core.storage.chunks import find_chunk, session_chunks
@@ -73,8 +73,11 @@ def _conversation():
 
 
 def test_a_session_becomes_chunks_in_the_order_of_the_conversation(connection, tmp_path):
-    report = _save(connection, _conversation().write(tmp_path))
-    assert report == SaveReport("session-1", "/home/dev/my-app", ReadReport(7, 2, {}, 0), 2, 0, 2, 0)
+    path = _conversation().write(tmp_path)
+    report = _save(connection, path)
+    assert report == SaveReport(
+        "session-1", "/home/dev/my-app", ReadReport(7, 2, {}, 0), 2, 0, 2, 0, os.path.getsize(path)
+    )
     first, second = session_chunks(connection, "session-1")
     assert first.content == (
         "[User]\nReactのフォームで useState を使いたい\n\n[Assistant]\n作ります。\n\n"
@@ -99,7 +102,11 @@ def test_saving_again_changes_nothing(connection, tmp_path):
     _save(connection, path)
     before = _everything(connection)
     assert _save(connection, path, now=_NOW + 1e6) == SaveReport(
-        "session-1", "/home/dev/my-app", ReadReport(7, 2, {}, 0), 0, 2, 0, 0
+        "session-1", "/home/dev/my-app", ReadReport(0, 0, {}, 0), 0, 0, 0, 0, 0
+    )
+    assert _everything(connection) == before
+    assert _save(connection, path, now=_NOW + 1e6, from_start=True) == SaveReport(
+        "session-1", "/home/dev/my-app", ReadReport(7, 2, {}, 0), 0, 2, 0, 0, os.path.getsize(path)
     )
     assert _everything(connection) == before
 
@@ -128,13 +135,13 @@ def test_chunking_follows_the_configuration(connection, tmp_path):
     path = transcript.write(tmp_path)
     _save(connection, path)
     large = len(_contents(connection))
-    report = _save(connection, path, config=_config(maxTokensPerChunk=64))
+    report = _save(connection, path, config=_config(maxTokensPerChunk=64), from_start=True)
     chunks = list(session_chunks(connection, "session-1"))
     assert len(chunks) > large
     assert report.chunks_written == len(chunks)
     assert max(chunk.token_count for chunk in chunks) <= 64
     assert [chunk.chunk_index for chunk in chunks] == list(range(len(chunks)))
-    report = _save(connection, path)
+    report = _save(connection, path, from_start=True)
     assert (len(_contents(connection)), report.chunks_removed) == (large, len(chunks) - large)
 
 
@@ -218,31 +225,28 @@ def test_a_file_of_the_future_counts_as_now(connection, tmp_path):
     assert find_chunk(connection, "1").created_at == format_utc(_NOW)
 
 
-def test_a_file_that_vanishes_while_it_is_saved_counts_as_now(connection, tmp_path, monkeypatch):
-    path = Transcript().ask("x", timestamp=None).write(tmp_path)
+def test_a_file_that_vanishes_while_it_is_saved_is_saved_as_far_as_it_can_be_read(connection, tmp_path):
+    transcript = Transcript()
+    for number in range(250):
+        transcript.ask(f"question {number}", timestamp=None)
+    path = transcript.write(tmp_path)
+    os.utime(path, (_NOW - 1000, _NOW - 1000))
     connection.set_trace_callback(
-        lambda statement: os.path.exists(path) and os.remove(path) if "FROM turns" in statement else None
+        lambda statement: os.path.exists(path) and os.remove(path) if "BEGIN" in statement else None
     )
-    _save(connection, path)
+    report = _save(connection, path, last_answer=LastAnswer("the answer", "prompt-7"))
     connection.set_trace_callback(None)
-    assert find_chunk(connection, "1").created_at == format_utc(_NOW)
+    assert report.turns_written == 250
+    assert _contents(connection)[-1] == "[User]\nquestion 249\n\n[Assistant]\nthe answer"
+    assert find_chunk(connection, "250").created_at == format_utc(_NOW - 1000)
+    transcript.answer("the answer").write(tmp_path)
+    assert _save(connection, path).bytes_read == os.path.getsize(path)
 
 
 def test_an_empty_transcript_saves_nothing(connection, tmp_path):
     report = _save(connection, Transcript().write(tmp_path))
-    assert report == SaveReport("session-1", "", ReadReport(0, 0, {}, 0), 0, 0, 0, 0)
-    assert rows(connection) == {"chunks": [], "turns": [], "sessions": []}
-
-
-@pytest.mark.parametrize(
-    "name", ["agent-a1b2.jsonl", "session-1/subagents/agent-x.jsonl", "session-1/subagents/y.jsonl"]
-)
-def test_the_transcript_of_a_sub_agent_is_counted_not_saved(connection, tmp_path, name):
-    path = tmp_path / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Transcript().ask("do this").write(path.parent, name=path.name)
-    assert _save(connection, str(path)).read == ReadReport(0, 0, {"sub-agent transcript": 1}, 0)
-    assert rows(connection)["turns"] == []
+    assert report == SaveReport("session-1", "", ReadReport(0, 0, {}, 0), 0, 0, 0, 0, 0)
+    assert rows(connection) == {"chunks": [], "turns": [], "sessions": [], "resolutions": []}
 
 
 def test_a_missing_transcript_says_what_to_check(connection, tmp_path):
@@ -307,7 +311,7 @@ def test_a_deleted_session_does_not_come_back(connection, tmp_path):
     path = _conversation().write(tmp_path)
     _save(connection, path)
     delete_session(connection, "session-1", now=_NOW)
-    assert _save(connection, path).turns_unchanged == 2
+    assert _save(connection, path, from_start=True).turns_unchanged == 2
     assert rows(connection)["chunks"] == rows(connection)["sessions"] == []
 
 
@@ -362,7 +366,7 @@ def test_a_long_session_is_written_in_batches(connection, path, tmp_path):
     report = _save(connection, transcript.write(tmp_path))
     connection.set_trace_callback(None)
     assert report.turns_written == 450
-    assert len(commits) == 1 + 3  # catching up, and 200 + 200 + 50 turns
+    assert len(commits) == 3  # 200 + 200 + 50 turns
     contents = _contents(connection)
     assert [contents[0], contents[449]] == [
         f"[User]\nquestion {n}\n\n[Assistant]\nanswer {n}" for n in (0, 449)

@@ -137,6 +137,29 @@ def test_a_clock_that_was_wrong_once_does_not_stop_it(connection):
     assert run_maintenance(connection, config=_config(), now=_NOW + 60) is None
 
 
+def test_a_clock_that_jumps_ahead_makes_at_most_a_week_older(connection):
+    _save(connection, "old", "a", age_days=85)
+    _save(connection, "young", "b", age_days=60)
+    run_maintenance(connection, config=_config(), now=_NOW)
+    for days in (365, 366):  # it stays wrong for a day
+        run_maintenance(connection, config=_config(), now=_NOW + days * _DAY)
+    assert _sessions(connection) == [("young", 1)]
+    # It is set right: ages count as they are.
+    assert run_maintenance(connection, config=_config(), now=_NOW + _DAY) is not None
+    assert _sessions(connection) == [("young", 1)]
+
+
+def test_after_a_long_absence_a_few_runs_catch_up(connection):
+    _save(connection, "young", "b", age_days=60)
+    run_maintenance(connection, config=_config(), now=_NOW)
+    back = _NOW + 200 * _DAY
+    counts = []
+    for run in range(6):
+        run_maintenance(connection, config=_config(), now=back + run * _DAY)
+        counts.append(len(_sessions(connection)))
+    assert counts == [1, 1, 1, 1, 0, 0]
+
+
 def test_of_two_that_find_it_due_one_does_the_work(connection, path):
     is_waiting = threading.Event()
     reports = []
@@ -153,7 +176,7 @@ def test_of_two_that_find_it_due_one_does_the_work(connection, path):
     with transaction(connection):
         thread.start()
         assert is_waiting.wait(30)
-        note_run(connection, _NOW)
+        note_run(connection, _NOW, age_as_of=_NOW)
     thread.join()
     assert reports == [None]
 
@@ -218,7 +241,8 @@ def test_the_log_says_what_went_and_why(connection):
     run_maintenance(connection, config=_config(maxDbSizeMB=1), now=_NOW)
     over_size, too_old, run = last_entries(connection, 10)
     when = "2026-06-01 12:00:00"
-    assert run == LogEntry("maintenance", "looked for what is too old or too much", 0, 0, when)
+    looked = f"looked for what is too old or too much, ages as of {when}"
+    assert run == LogEntry("maintenance", looked, 0, 0, when)
     assert too_old.replace(bytes_freed=0) == LogEntry(
         "delete-old",
         "turns before 2026-03-03 12:00:00 UTC, older than 90 days; sessions touched: 1, removed: 1",

@@ -70,8 +70,8 @@ def test_phase_about_other_projects_needs_tiered_scope():
 
 def test_rarity_is_idf_over_the_highest_idf():
     found = statistics(1_000, zebra=10)
-    idf = math.log(1 + (1_000 - 10 + 0.5) / 10.5)
-    assert found.rarity("zebra") == pytest.approx(idf / math.log(1 + 1_000.5 / 0.5))
+    idf = math.log(1 + (1_000 - 10 + 1.5) / 11.5)
+    assert found.rarity("zebra") == pytest.approx(idf / math.log(1 + 1_001.5 / 1.5))
 
 
 def test_unknown_term_is_the_rarest():
@@ -96,14 +96,14 @@ def test_every_weight_of_evidence_is_at_least_zero():
 
 
 def test_no_word_found_is_no_relevance():
-    nothing = Evidence(0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0)
+    nothing = Evidence(0.0, 0.0, 0, 0.0, 0.0, 0.0)
     assert relevance(analyze_query("zebra"), nothing) == 0.0
 
 
 def test_more_evidence_is_more_relevance():
     query = analyze_query("zebra quokka")
-    some = Evidence(1.0, 1.0, 1, 0.8, 0.5, 0.5, 1.0)
-    more = Evidence(1.8, 1.8, 2, 0.8, 1.0, 1.0, 2.0)
+    some = Evidence(1.0, 1.0, 1, 0.8, 0.5, 1.0)
+    more = Evidence(1.8, 1.8, 2, 0.8, 1.0, 2.0)
     assert 0 < relevance(query, some) < relevance(query, more) < 1
     assert len(features(query, some)) == len(WEIGHTS)
 
@@ -133,7 +133,6 @@ def test_evidence_of_a_text_by_hand():
     assert (evidence.words_found, evidence.mass, evidence.window_mass) == (1, rarity, rarity)
     assert evidence.rarest == rarity
     assert evidence.share == pytest.approx(rarity / (2 * rarity + 1.0))
-    assert evidence.share_of_known_rarest == 0.5
     assert evidence.density == pytest.approx(rarity * 1.9 / (1 + 0.9 * (0.4 + 0.6 * 7 / 500)))
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from kizami_core.retrieval import terms as terms_module
 from kizami_core.retrieval.normalize import fold, normalize
 from kizami_core.retrieval.terms import index_terms, stem, words
 
@@ -94,3 +95,10 @@ def test_hash_is_cut_to_its_beginning():
 def test_very_long_katakana_run_is_known_by_its_pairs_alone():
     run = "アイウエオカキクケコサシスセ"
     assert index_terms(run) == [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def test_terms_do_not_depend_on_what_was_indexed_before(monkeypatch):
+    monkeypatch.setattr(terms_module, "_MAX_KNOWN_WORDS", 2)
+    text = "useState v3.11 C++ 認証した pool.ts useState 認証 " + "長い文は一度しか現れない" * 4
+    expected = list(dict.fromkeys(term for _, found in words(text) for term in found))
+    assert [index_terms(text) for _ in range(3)] == [expected] * 3

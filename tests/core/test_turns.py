@@ -7,8 +7,10 @@ import pytest
 from kizami_core.errors import TranscriptError
 from kizami_core.records import ReadReport, ToolCall, Turn
 from kizami_core.transcript import turns
+from kizami_core.transcript.names import is_agent_transcript, session_id_of
 from kizami_core.transcript.rendering import render_turn
-from kizami_core.transcript.turns import TranscriptReader, is_agent_transcript, session_id_of
+from kizami_core.transcript.resume import ResumePoint
+from kizami_core.transcript.turns import TranscriptReader
 
 T = "2026-01-01T00:00:00Z"
 
@@ -47,7 +49,7 @@ def read(tmp_path):
         path.write_bytes(
             b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
         )
-        return list(TranscriptReader(str(path), start=start))
+        return list(TranscriptReader(str(path), resume=ResumePoint(start)))
 
     return read_records
 
@@ -141,6 +143,33 @@ def test_compaction_and_sidechains_do_not_cut_a_turn(read):
     ) == [("go", ["一", "二"])]
 
 
+def test_a_fork_of_a_compacted_session_leaves_the_answers_that_it_kept_to_the_first_file(read):
+    compaction = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "uuid": "c1",
+        "compactMetadata": {"trigger": "manual", "preservedMessages": {"uuids": ["a1"]}},
+    }
+    summary = user("This session is being continued from a previous conversation…", isCompactSummary=True)
+    fork = [
+        says("一", uuid="a1"),
+        says("二", uuid="a2"),
+        user("固定間隔の案も", uuid="u2"),
+        says("三", uuid="a3"),
+    ]
+    assert shape(read(compaction, summary, *fork)) == [("固定間隔の案も", ["三"])]
+    # In the first file they belong to the turn that was compacted.
+    assert shape(read(user("再試行", uuid="u1"), compaction, summary, *fork)) == [
+        ("再試行", ["一", "二"]),
+        ("固定間隔の案も", ["三"]),
+    ]
+    # A compaction that kept nothing copies nothing.
+    assert shape(read({**compaction, "compactMetadata": {"trigger": "auto"}}, summary, *fork)) == [
+        ("", ["一", "二"]),
+        ("固定間隔の案も", ["三"]),
+    ]
+
+
 def test_an_edited_prompt_after_a_rewind_keeps_both_branches_in_file_order(read):
     assert shape(
         read(
@@ -163,12 +192,11 @@ def test_reading_again_from_a_turns_offset_gives_that_turn(read):
     assert read(*records, start=everything[1].start_offset) == everything[1:]
 
 
-def test_an_answer_before_any_prompt_is_a_turn_only_at_the_start_of_the_file(read):
+def test_an_answer_before_any_prompt_is_a_turn(read):
     records = [says("続きから", uuid="a1"), says("もう一つ"), user("次", uuid="u1")]
     everything = read(*records)
     assert shape(everything) == [("", ["続きから", "もう一つ"]), ("次", [])]
     assert everything[0].uuid == "a1"
-    assert shape(read(*records, start=1)) == [("次", [])]
 
 
 def test_a_plan_is_the_models_part_of_the_turn(read):
@@ -279,7 +307,8 @@ def test_a_call_that_never_gets_its_result_stays_without_output(read):
     ]
 
 
-def test_long_output_and_input_are_held_in_part_and_rendered_as_if_they_were_whole(read):
+def test_long_output_and_input_are_held_in_part_and_rendered_as_if_they_were_whole(read, monkeypatch):
+    monkeypatch.setattr(turns, "_FULL_TURN_BYTES", 100_000_000)
     output = "\n".join(f"{number} " + "あ" * 3000 for number in range(500))
     content = "\n".join(f"line {number}" for number in range(200_000))
     edits = [{"new_string": "x" * 200_000, "old": {"deep": {"er": [[[[["too deep"]]]]]}, "n": 1}}]
@@ -335,6 +364,12 @@ def test_a_file_that_cannot_be_opened_says_what_to_do(tmp_path):
     for path in (tmp_path / "missing.jsonl", tmp_path):
         with pytest.raises(TranscriptError, match=r"can't be read .*Check the path and its permissions"):
             list(TranscriptReader(str(path)))
+
+
+def test_copies_of_records_are_told_whatever_their_ids_look_like(read):
+    ids = ["x" * 36, "y" * 36, "a-1", "a1", "0b1c2d3e-0000-4000-8000-000000000001"]
+    records = [user(f"prompt {number}", uuid=uuid) for number, uuid in enumerate(ids)]
+    assert [turn.uuid for turn in read(*records, *records)] == ids
 
 
 def test_an_empty_file_has_no_turns(tmp_path):

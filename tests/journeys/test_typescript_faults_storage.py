@@ -232,7 +232,7 @@ def test_fault_32_a_damaged_database_says_how_to_go_on_and_going_on_works(connec
         file.seek(os.path.getsize(path) // 2)
         file.truncate()
     damaged = open_damaged_database(path)
-    with pytest.raises(DatabaseCorruptError, match=r"kizami export.*move the file away"):
+    with pytest.raises(DatabaseCorruptError, match=r"kizami doctor.*kizami export"):
         connection = open_database(path)
         _save(connection, transcript)
     assert "接続プール" in json.dumps(json.loads("".join(export_json(damaged))), ensure_ascii=False)

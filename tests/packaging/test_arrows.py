@@ -14,13 +14,17 @@ CLI = PACKAGES / "kizami-cli/src/kizami_cli"
 # Lowest first. A module imports from the layers before its own and from its own folder.
 LAYERS = (
     {"errors", "records", "json_text", "paths"},
-    {"config", "timestamps", "privacy"},
+    {"config", "locks", "timestamps", "privacy"},
     {"transcript"},
     {"storage"},
     {"retrieval"},
     {"maintenance"},
-    {"recording", "recall", "overview", "editing", "export"},
-    {"memory"},
+    {"preparation"},
+    {"segments", "turn_writer"},
+    {"reading_ahead", "recording", "project_renaming", "recall", "overview"}
+    | {"editing", "export", "resolutions"},
+    {"backfill"},
+    {"capture", "memory"},
 )
 
 

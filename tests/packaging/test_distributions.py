@@ -14,11 +14,9 @@ PACKAGES = sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.t
 
 def source_files(root: Path, package: str) -> set[str]:
     source = root / "packages" / package / "src"
-    return {
-        path.relative_to(source).as_posix()
-        for path in source.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    names = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    # What Python and its tools leave behind is ignored by git, and so by the build.
+    return {name for name in names if "__pycache__/" not in name and "_cache/" not in name}
 
 
 @pytest.fixture(params=PACKAGES)

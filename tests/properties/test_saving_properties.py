@@ -36,7 +36,7 @@ _STEPS = st.lists(
         st.tuples(st.just("answer"), _TEXTS),
         st.tuples(st.just("part"), _TEXTS),
         st.tuples(st.just("call"), st.integers(0, 3)),
-        st.tuples(st.just("result"), st.integers(0, 3)),
+        st.tuples(st.just("result"), st.integers(0, 7)),
         st.tuples(st.just("again"), st.integers(0, 30)),
         st.tuples(
             st.just("raw"),
@@ -58,9 +58,9 @@ def _transcript(steps):
         elif kind == "part":
             transcript.answer(value, message_id="shared-by-several-records")
         elif kind == "call":
-            transcript.call(f"c{value}", "Bash", command=f"make {value}")
+            transcript.call(f"c{value}", "Bash", command=f"make {value % 2}")
         elif kind == "result":
-            transcript.result(f"c{value}", f"line {value}\n" * 60, is_error=value == 3)
+            transcript.result(f"c{value % 4}", f"line {value}\n" * 60, is_error=value > 3)
         elif kind == "raw":
             transcript.raw(value)
         elif transcript.lines:

@@ -15,7 +15,7 @@ class Transcript:
         self.lines = []
         self._time = begin
 
-    def ask(self, text, *, uuid=None, **fields):
+    def ask(self, text, *, uuid="", **fields):
         """Add a person's prompt."""
         return self._add("user", {"role": "user", "content": text}, uuid=uuid, **fields)
 
@@ -47,11 +47,15 @@ class Transcript:
         path.write_text("".join(f"{line}\n" for line in self.lines[:lines]), encoding="utf-8")
         return str(path)
 
-    def _add(self, kind, message, *, uuid=None, **fields):
+    def record(self, kind, *, message=None, **fields):
+        """Add a record of any type and shape."""
+        return self._add(kind, message, **fields)
+
+    def _add(self, kind, message, *, uuid="", **fields):
         self._time += timedelta(minutes=1)
         record = {
             "type": kind,
-            "uuid": uuid or f"{self.session_id}-{len(self.lines)}",
+            "uuid": f"{self.session_id}-{len(self.lines)}" if uuid == "" else uuid,
             "sessionId": self.session_id,
             "cwd": self.cwd,
             "timestamp": self._time.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
@@ -76,4 +80,11 @@ def rows(connection):
         "SELECT uuid, session_id, started_at, text_length, is_locked FROM turns ORDER BY session_id, uuid"
     ).fetchall()
     sessions = connection.execute("SELECT * FROM sessions ORDER BY session_id").fetchall()
-    return {"chunks": chunks, "turns": turns, "sessions": sessions}
+    resolutions = connection.execute(
+        """
+        SELECT r.session_id, r.command, r.error, f.uuid, t.uuid FROM resolutions r
+        JOIN turns f ON f.id = r.failed_turn LEFT JOIN turns t ON t.id = r.resolved_turn
+        ORDER BY f.uuid, r.command
+        """
+    ).fetchall()
+    return {"chunks": chunks, "turns": turns, "sessions": sessions, "resolutions": resolutions}

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
     from kizami_cli.json_source import Node
 
 # Claude Code's event → our hook and its timeout in seconds. SessionEnd's budget is 1.5 s unless an entry of a
-# settings file asks for more; a prompt waits for the other two.
-EVENTS = {"SessionEnd": ("save", 30), "UserPromptSubmit": ("recall", 10), "SessionStart": ("inject", 10)}
+# settings file asks for more; a person waits for the others.
+EVENTS = {
+    "Stop": ("save", 30),
+    "PreCompact": ("save", 30),
+    "SessionEnd": ("save", 30),
+    "UserPromptSubmit": ("recall", 10),
+    "SessionStart": ("inject", 10),
+}
 _NEW_FILE_MODE = 0o600
 _BOM = b"\xef\xbb\xbf"
 

@@ -17,7 +17,7 @@ from kizami_core.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Literal
 
     from rich.console import Console
@@ -89,6 +89,7 @@ def show_table(
     whole: Sequence[str] = (),
     right: Sequence[str] = (),
     brief: Sequence[str] = (),
+    styles: Mapping[str, str] | None = None,
 ) -> None:
     """Write rows as a table.
 
@@ -98,6 +99,7 @@ def show_table(
         whole: the columns that are never wrapped (ids, times); others make room for them.
         right: the columns of numbers, which are whole too.
         brief: the columns that keep to one line on a terminal; elsewhere long texts wrap, and nothing is cut.
+        styles: how a cell with exactly this text looks on a terminal.
     """
     if not sys.stdout.isatty():
         for row in rows:
@@ -111,7 +113,7 @@ def show_table(
         justify: Literal["right", "left"] = "right" if column in right else "left"
         table.add_column(column, justify=justify, overflow="fold", no_wrap=column in (*whole, *right))
     for row in rows:
-        cells = [Text(" ".join(visible(cell).split())) for cell in row]
+        cells = [Text(" ".join(visible(cell).split()), style=(styles or {}).get(cell, "")) for cell in row]
         for column, cell in zip(columns, cells, strict=True):
             if column in brief:
                 cell.no_wrap, cell.overflow = True, "ellipsis"

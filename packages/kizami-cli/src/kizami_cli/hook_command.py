@@ -101,6 +101,11 @@ def owner_of(entry: Mapping[str, object]) -> Owner:
     return _owner_of_line(line.replace("\\", "/")) if owner == "other" else owner
 
 
+def is_typescript(line: str) -> bool:
+    """Tell whether a hook of Kizami's is the TypeScript Kizami's, as far as its command line tells."""
+    return f"# {_TYPESCRIPT_MARK}" in line or "cli.js" in line.replace("\\", "/").replace("/", " ").split()
+
+
 def is_same_command(line: str, other: str) -> bool:
     """Tell whether two command lines start the same program with the same arguments, by a link or without."""
     try:

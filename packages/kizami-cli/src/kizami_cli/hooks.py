@@ -2,19 +2,18 @@
 
 Each reads one JSON object as UTF-8 bytes, writes nothing but its block to stdout, and never fails: an error
 is one line on stderr and in the error log. The shapes of the input stand in Claude Code's documentation of
-hooks (UserPromptSubmit, SessionEnd, SessionStart).
+hooks (UserPromptSubmit, Stop, PreCompact, SessionEnd, SessionStart).
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 
 from kizami_core.config import load_config
 from kizami_core.errors import ConfigError, KizamiError
 from kizami_core.json_text import parse_prefix
-from kizami_core.paths import append_error_line, config_path, error_log_path
+from kizami_core.paths import append_error_line, config_path, error_log_path, touch_run_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,10 +45,16 @@ def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> Non
             fields["cwd"] = project
         if hook == "recall":
             _write_stdout(recall(fields, config, now))
-        elif hook == "inject":
-            _write_stdout(inject(fields, config))
         else:
-            save(fields, config, now)
+            from kizami_cli.capture_hook import complete, save
+
+            options = _config_option(arguments)
+            if hook == "inject":
+                _write_stdout(inject(fields, config))
+                complete(fields, config, now, options, env)
+            else:
+                save(fields, config, now, options, env)
+        touch_run_stamp(env, fields.get("hook_event_name", ""))
     except BaseException as error:  # noqa: BLE001 - whatever it is, Claude Code and the person go on
         _report(hook, _message(error, database), env, now)
 
@@ -91,40 +96,6 @@ def inject(fields: Mapping[str, str], config: Config) -> str:
             project_path=resolve_project(fields.get("cwd", "")),
             session_id=fields.get("session_id", ""),
         )
-    finally:
-        connection.close()
-
-
-def save(fields: Mapping[str, str], config: Config, now: float) -> None:
-    """Save the session's transcript, then let maintenance run.
-
-    Claude Code signals its hooks when it exits itself; the signals wait until the turns are committed. From
-    then on they end the process, and maintenance is taken up again by a later save.
-    """
-    import signal
-
-    from kizami_core.maintenance.retention import run_maintenance
-    from kizami_core.recording import save_transcript
-    from kizami_core.storage.connection import open_database
-
-    path = fields.get("transcript_path", "")
-    if not path:
-        raise ConfigError("the input names no transcript_path. Let Claude Code run it: kizami setup")
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    connection = open_database(config.database_path)
-    try:
-        save_transcript(
-            connection,
-            path,
-            config=config,
-            now=now,
-            cwd=fields.get("cwd", ""),
-            session_id=fields.get("session_id", ""),
-        )
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.default_int_handler)
-        run_maintenance(connection, config=config, now=now)
     finally:
         connection.close()
 
@@ -176,13 +147,20 @@ def _option(arguments: Sequence[str], name: str) -> str:
     return value
 
 
+def _config_option(arguments: Sequence[str]) -> list[str]:
+    """Return what a process that is started from here has to be told."""
+    path = _option(arguments, "--config")
+    return ["--config", path] if path else []
+
+
 def _open_for_reading(config: Config) -> sqlite3.Connection | None:
     """Open the database, None when nothing has been saved yet."""
-    if not os.path.exists(config.database_path):
-        return None
     from kizami_core.storage.connection import open_database
 
-    return open_database(config.database_path, read_only=True, busy_timeout_ms=_READ_BUSY_TIMEOUT_MS)
+    try:
+        return open_database(config.database_path, read_only=True, busy_timeout_ms=_READ_BUSY_TIMEOUT_MS)
+    except FileNotFoundError:
+        return None
 
 
 def _read_stdin() -> bytes:

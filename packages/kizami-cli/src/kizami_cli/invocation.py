@@ -80,6 +80,13 @@ class Invocation:
         return self.project_path()
 
 
+def agents_option(function: Function) -> Function:
+    """Add ``--include-agents`` to a command that looks at memories."""
+    return click.option(
+        "--include-agents", is_flag=True, help="Look at the sessions of sub-agents too.", expose_value=True
+    )(function)
+
+
 def common_options(function: Function) -> Function:
     """Add ``--project``, ``--all-projects`` and ``--config`` to a command or to the group."""
     for option in (

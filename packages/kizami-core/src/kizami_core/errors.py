@@ -8,7 +8,7 @@
     ├── NotFoundError          an id, session or project names nothing, or more than one thing
     ├── StorageError           the database can't be opened, read or written
     │   ├── DatabaseBusyError      another process holds the lock for longer than we wait
-    │   ├── DatabaseCorruptError   the file is damaged: `kizami doctor`, or move it away
+    │   ├── DatabaseCorruptError   the file is damaged: `kizami doctor` tells what can be saved
     │   ├── SchemaTooNewError      a newer Kizami wrote it: upgrade
     │   ├── ForeignSchemaError     another program's tables stand at the path: name another path
     │   └── UnsupportedSqliteError this Python's SQLite is too old or lacks FTS5's trigram tokenizer
@@ -45,7 +45,7 @@ class DatabaseBusyError(StorageError):
 
 
 class DatabaseCorruptError(StorageError):
-    """The file is damaged: export what can be read, move it away, start afresh."""
+    """The file is damaged: `kizami doctor` tells whether it can be repaired, or what can be rescued."""
 
 
 class SchemaTooNewError(StorageError):

@@ -75,7 +75,7 @@ def _source(connection: sqlite3.Connection, project_path: str | None) -> _Source
     # A damaged text is worth more with replacement characters than not at all.
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     if is_readable(connection):
-        sessions = reversed(list_sessions(connection, project_path=project_path))
+        sessions = reversed(list_sessions(connection, project_path=project_path, include_agents=True))
         return _Source(
             ((session, session_chunks(connection, session.session_id)) for session in sessions), ()
         )

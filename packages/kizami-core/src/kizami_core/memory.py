@@ -6,19 +6,24 @@ import os
 import time
 
 from kizami_core import editing, export
+from kizami_core.backfill import backfill, unsaved
 from kizami_core.config import load_config
 from kizami_core.errors import ConfigError
 from kizami_core.maintenance.retention import run_maintenance
+from kizami_core.paths import claude_config_dir, expand_user
 from kizami_core.paths import config_path as default_config_path
-from kizami_core.paths import expand_user
+from kizami_core.project_renaming import rename_project
 from kizami_core.recall import search
 from kizami_core.recording import save_transcript
+from kizami_core.resolutions import find_resolutions
 from kizami_core.storage.chunks import find_chunk, session_chunks
 from kizami_core.storage.connection import open_database, reading
+from kizami_core.storage.project_rows import list_projects
 from kizami_core.storage.projects import resolve_project
 from kizami_core.storage.sessions import find_session, list_sessions
 from kizami_core.storage.statistics import read_statistics
 from kizami_core.timestamps import parse_date
+from kizami_core.transcript.history import find_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +31,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Literal, Self
 
+    from kizami_core.backfill import Step
     from kizami_core.config import Config
+    from kizami_core.project_renaming import Renaming
     from kizami_core.records import Chunk, Hit, SaveReport, Session
+    from kizami_core.resolutions import Resolution
     from kizami_core.storage.chunks import Deleted
+    from kizami_core.storage.project_rows import ProjectRow
     from kizami_core.storage.statistics import Statistics
 
 
@@ -95,6 +104,43 @@ class Memory:
         run_maintenance(self._connection, config=self._config, now=now)
         return report
 
+    def backfill(self, claude_dir: str | os.PathLike[str] | None = None) -> Iterator[Step]:
+        """Save every transcript that Claude Code keeps, the last changed one first, and yield what was done.
+
+        What is saved already is skipped; the iteration may end early and be begun again.
+
+        Args:
+            claude_dir: Claude Code's own directory; by default ``CLAUDE_CONFIG_DIR``, else ``~/.claude``.
+        """
+        folder = claude_config_dir(os.environ) if claude_dir is None else os.fspath(claude_dir)
+        with reading(self._connection):
+            files = unsaved(self._connection, find_transcripts(folder))
+            yield from backfill(self._connection, files, config=self._config, now=time.time())
+
+    def projects(self) -> list[ProjectRow]:
+        """Return the projects, the one that was last worked on first."""
+        with reading(self._connection):
+            return list_projects(self._connection)
+
+    def rename_project(
+        self, old: str | os.PathLike[str], new: str | os.PathLike[str], *, dry_run: bool = False
+    ) -> Renaming:
+        """Bring the memories of a folder that was moved to where it is now.
+
+        Args:
+            old: the folder as it was, or the last part of the path of just one project.
+            new: the folder as it is.
+            dry_run: only count.
+
+        Raises:
+            NotFoundError: nothing, or more than one thing, is stored under ``old``.
+            ConfigError: there is no folder ``new``, or it is the same one.
+        """
+        with reading(self._connection):
+            return rename_project(
+                self._connection, os.fspath(old), os.fspath(new), now=time.time(), dry_run=dry_run
+            )
+
     def search(
         self,
         query: str,
@@ -102,6 +148,7 @@ class Memory:
         project: str | os.PathLike[str] | None = None,
         all_projects: bool = False,
         limit: int | None = None,
+        include_agents: bool = False,
     ) -> list[Hit]:
         """Return the chunks that bear on a query, best first.
 
@@ -110,6 +157,7 @@ class Memory:
             project: a folder in the project; by default the current one.
             all_projects: search everywhere alike. Otherwise ``search.projectScope`` decides.
             limit: the most hits to return; by default ``search.defaultLimit``.
+            include_agents: search the sessions of sub-agents too.
         """
         with reading(self._connection):
             return search(
@@ -120,15 +168,44 @@ class Memory:
                 limit=self._config.default_limit if limit is None else limit,
                 config=self._config,
                 now=time.time(),
+                include_agents=include_agents,
             )
 
     def sessions(
-        self, *, project: str | os.PathLike[str] | None = None, limit: int | None = None
+        self,
+        *,
+        project: str | os.PathLike[str] | None = None,
+        limit: int | None = None,
+        include_agents: bool = False,
     ) -> list[Session]:
-        """Return the sessions of a project, or of all (None), the last one first."""
+        """Return the sessions of a project, or of all (None), the last one first; sub-agents' on demand."""
         path = None if project is None else _project(project)
         with reading(self._connection):
-            return list_sessions(self._connection, project_path=path, limit=limit)
+            return list_sessions(
+                self._connection, project_path=path, limit=limit, include_agents=include_agents
+            )
+
+    def resolutions(
+        self,
+        text: str = "",
+        *,
+        project: str | os.PathLike[str] | None = None,
+        limit: int = 10,
+        include_agents: bool = False,
+    ) -> list[Resolution]:
+        """Return errors that were fixed: the latest first, or by the words of an error, best first.
+
+        Args:
+            text: an error, or words of it or of the command; "" for all.
+            project: a folder in the project; None for all projects.
+            limit: the most to return.
+            include_agents: those of sub-agents too.
+        """
+        path = None if project is None else _project(project)
+        with reading(self._connection):
+            return find_resolutions(
+                self._connection, text, project_path=path, limit=limit, include_agents=include_agents
+            )
 
     def session(self, session_id: str) -> tuple[Session, list[Chunk]]:
         """Return a session and its chunks in the order of the conversation; a unique prefix will do.

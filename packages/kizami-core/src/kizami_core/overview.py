@@ -29,7 +29,8 @@ def session_overview(connection: sqlite3.Connection, *, project_path: str, sessi
     rows = connection.execute(
         """
         SELECT session_id, ended_at, first_message, last_message FROM sessions
-        WHERE project_path = ? AND session_id <> ? AND chunk_count > 0 AND first_message IS NOT NULL
+        WHERE project_path = ? AND session_id <> ? AND parent_session_id IS NULL
+          AND chunk_count > 0 AND first_message IS NOT NULL
         ORDER BY ended_at DESC LIMIT ?
         """,
         (project_path, session_id, _SESSIONS),

@@ -47,6 +47,11 @@ def error_log_path(env: Mapping[str, str]) -> str:
     return os.path.join(data_dir(env), "error.log")
 
 
+def run_stamp_path(env: Mapping[str, str], event: str) -> str:
+    """Return the file whose time says when the hook of this Claude Code event last ran to its end."""
+    return os.path.join(data_dir(env), "runs", event)
+
+
 def claude_config_dir(env: Mapping[str, str]) -> str:
     """Return Claude Code's own directory: ``CLAUDE_CONFIG_DIR``, else ``~/.claude``."""
     return env.get("CLAUDE_CONFIG_DIR") or os.path.join(home_dir(env), ".claude")
@@ -73,25 +78,61 @@ def make_private_dir(path: str) -> None:
             raise
 
 
+def touch_run_stamp(env: Mapping[str, str], event: str) -> None:
+    """Note that the hook of a Claude Code event ran to its end: one system call but for the first time.
+
+    Never raises; an event whose name is no plain word leaves no stamp.
+    """
+    if not (event.isascii() and event.isalpha()):
+        return
+    path = run_stamp_path(env, event)
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        try:
+            make_private_dir(os.path.dirname(path))
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        except OSError:
+            return
+    except OSError:
+        return
+
+
+def begin_error_log(path: str) -> None:
+    """Create the error log unless it is there: when the disk is full one day, its block holds a line."""
+    if not os.path.lexists(path):
+        append_error_line(path, "What goes wrong in Kizami's hooks stands here, one line each.")
+
+
 def append_error_line(path: str, line: str, *, max_bytes: int = 1_000_000) -> None:
     """Append one line to the error log, mode 0600; beyond ``max_bytes`` the older half is dropped.
 
-    Never raises: the log is the last thing that may get in the way of a prompt.
+    On a full disk the older half makes room too. Never raises: the log is the last thing that may get in the
+    way of a prompt.
     """
+    data = line.replace("\n", " ").encode("utf-8", "replace") + b"\n"
     try:
         make_private_dir(os.path.dirname(path))
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "ab") as log:
-            log.write(line.replace("\n", " ").encode("utf-8", "replace") + b"\n")
-            size = log.tell()
-        if size > max_bytes:
-            with open(path, "rb") as log:
-                log.seek(size - max_bytes // 2)
-                log.readline()
-                kept = log.read()
-            temporary = f"{path}.{os.getpid()}"
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
-                log.write(kept)
-            os.replace(temporary, path)
+        try:
+            is_written = os.write(descriptor, data) == len(data)
+            size = os.fstat(descriptor).st_size
+        except OSError:
+            is_written, size = False, 0
+        finally:
+            os.close(descriptor)
+        if not is_written or size > max_bytes:
+            _drop_older_half(path, max_bytes, b"" if is_written else data)
     except OSError:
         return
+
+
+def _drop_older_half(path: str, max_bytes: int, line: bytes) -> None:
+    """Rewrite a log in its place, which takes no space: the newer half of its whole lines, then ``line``."""
+    with open(path, "r+b", buffering=0) as log:
+        content = log.read()
+        content = content[: content.rfind(b"\n") + 1]
+        newer = content[-(min(len(content), max_bytes) // 2) :]
+        log.seek(0)
+        log.write(newer[newer.find(b"\n") + 1 :] + line)
+        log.truncate()

@@ -17,6 +17,8 @@ from kizami_core.retrieval.relevance import relevance
 from kizami_core.retrieval.reranker import rerank
 from kizami_core.retrieval.scope import cross_project_relevance
 from kizami_core.retrieval.snippet import snippet
+from kizami_core.storage.chunks import turns_chunks
+from kizami_core.storage.resolutions import resolutions_of_turns
 from kizami_core.timestamps import epoch_seconds, local_date
 
 TYPE_CHECKING = False
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from kizami_core.config import Config, ProjectScope
     from kizami_core.records import Chunk
     from kizami_core.retrieval.query import Query
+    from kizami_core.storage.resolutions import ResolvedFailure
 
 _CANDIDATES = 50
 _TOKENS_PER_MEMORY = 125
@@ -116,6 +119,7 @@ def search(
     limit: int,
     config: Config,
     now: float,
+    include_agents: bool = False,
 ) -> list[Hit]:
     """Return the hits of a query, best first, without a gate.
 
@@ -127,10 +131,19 @@ def search(
         limit: the most hits.
         config: half-life and penalty.
         now: epoch seconds.
+        include_agents: search the sessions of sub-agents too.
     """
     settings = config.replace(project_scope=scope, recall_limit=limit)
     query = analyze_query(query_text)
-    found = _Search(connection, query, project_path=project_path, session_id=None, config=settings, now=now)
+    found = _Search(
+        connection,
+        query,
+        project_path=project_path,
+        session_id=None,
+        config=settings,
+        now=now,
+        include_agents=include_agents,
+    )
     return found.ungated()
 
 
@@ -146,6 +159,7 @@ class _Search:
         session_id: str | None,
         config: Config,
         now: float,
+        include_agents: bool = False,
     ) -> None:
         self._connection = connection
         self._query = query
@@ -153,6 +167,7 @@ class _Search:
         self._session_id = session_id
         self._config = config
         self._now = now
+        self._include_agents = include_agents
         self.rarities: dict[int, dict[str, float]] = {}
 
     def gated(self) -> list[Hit]:
@@ -203,8 +218,49 @@ class _Search:
         return candidates
 
     def _first(self, hits: list[Hit]) -> list[Hit]:
+        hits = self._with_fixes(hits)
         hits.sort(key=lambda hit: (hit.score, hit.chunk.created_at, hit.chunk.id), reverse=True)
         return group_neighbours(hits)[: self._config.recall_limit]
+
+    def _with_fixes(self, hits: list[Hit]) -> list[Hit]:
+        """Return the hits, and for an error that the query quotes the chunk in which it was resolved.
+
+        That chunk takes the relevance of the one in which the error occurred, so that an error brings back
+        nothing where it did not before. At equal scores the newer chunk comes first.
+        """
+        turns = {hit.chunk.turn_id for hit in hits if hit.chunk.turn_id is not None}
+        failures = resolutions_of_turns(self._connection, sorted(turns)) if turns else []
+        if not failures:
+            return hits
+        from kizami_core.retrieval.fixes import is_quoted
+
+        found = {hit.chunk.id: hit for hit in hits}
+        for failure in failures:
+            for hit in hits:
+                rarities = self.rarities[hit.chunk.id]
+                is_its_turn = hit.chunk.turn_id == failure.failed_turn
+                if not is_its_turn or not is_quoted(rarities, hit.chunk.content, failure.error):
+                    continue
+                fix = self._fixing_chunk(failure)
+                known = found.get(fix.id)
+                if known is None or known.score < hit.score:
+                    found[fix.id] = hit.replace(chunk=fix)
+                    self.rarities[fix.id] = rarities
+        return list(found.values())
+
+    def _fixing_chunk(self, failure: ResolvedFailure) -> Chunk:
+        """Return the chunk of the resolving turn in which the command succeeded, its last one if unknown."""
+        from kizami_core.retrieval.fixes import failure_and_success
+
+        chunks = turns_chunks(self._connection, failure.resolved_turn, failure.resolved_turn)
+        places = range(len(chunks))
+        _, success = failure_and_success(
+            failure.command,
+            [chunk.content for chunk in chunks],
+            failed=places if failure.failed_turn == failure.resolved_turn else (),
+            resolved=places,
+        )
+        return chunks[success.place if success else -1]
 
     def _hit(self, candidate: _Measured, penalty: float, half_life_days: float | None = None) -> Hit:
         probability = self._with_penalty(candidate, penalty)
@@ -224,7 +280,11 @@ class _Search:
 
     def _candidates(self, *, in_other_projects: bool, in_this_project: bool = True) -> list[_Measured]:
         """Retrieve, rerank and measure candidates of the wanted projects."""
-        retriever = LexicalRetriever(self._connection, None if in_other_projects else self._project_path)
+        retriever = LexicalRetriever(
+            self._connection,
+            None if in_other_projects else self._project_path,
+            include_agents=self._include_agents,
+        )
         statistics = retriever.statistics(self._query)
         chunks = [
             chunk

@@ -36,6 +36,11 @@ class Record:
         cls._defaults = {name: cls.__dict__[name] for name in cls._fields if name in cls.__dict__}
 
     def __init__(self, *args: object, **kwargs: object) -> None:
+        if not kwargs and len(args) == len(
+            self._fields
+        ):  # how most are made, a hundred thousand in a backfill
+            self.__dict__.update(zip(self._fields, args, strict=True))
+            return
         values = dict(self._defaults)
         values.update(zip(self._fields, args, strict=False))
         values.update(kwargs)
@@ -138,7 +143,11 @@ class Chunk(Record):
 
 
 class Session(Record):
-    """One row of ``sessions``: first and last message are cut to 200 characters."""
+    """One row of ``sessions``: first and last message are cut to 200 characters.
+
+    ``parent_session_id`` is None for a person's session. That of a sub-agent names the session that started
+    it, "" where that is unknown.
+    """
 
     session_id: str
     project_path: str
@@ -147,6 +156,7 @@ class Session(Record):
     chunk_count: int
     first_message: str | None
     last_message: str | None
+    parent_session_id: str | None = None
 
 
 class ReadReport(Record):
@@ -159,7 +169,7 @@ class ReadReport(Record):
 
 
 class SaveReport(Record):
-    """What saving one transcript did."""
+    """What saving one transcript did. ``bytes_read`` counts what was read of the file: only what is new."""
 
     session_id: str
     project_path: str
@@ -168,6 +178,7 @@ class SaveReport(Record):
     turns_unchanged: int
     chunks_written: int
     chunks_removed: int
+    bytes_read: int
 
 
 class Hit(Record):

@@ -61,6 +61,11 @@ def local_date(text: str) -> str:
     return text[:10] if moment is None else moment.astimezone().strftime("%Y-%m-%d")
 
 
+def local_minute(seconds: float) -> str:
+    """Return an epoch time as ``YYYY-MM-DD HH:MM`` where this machine stands."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
 def _moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)

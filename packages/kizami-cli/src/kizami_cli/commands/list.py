@@ -7,23 +7,28 @@ import os
 import click
 
 from kizami_cli.console import count, local_time, say, short_ids, show_json, show_table
-from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.invocation import Invocation, agents_option, common_options
 from kizami_core.storage.sessions import list_sessions
 
 
 @click.command("list")
 @common_options
+@agents_option
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Show at most this many."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of sessions.")
 @click.pass_obj
-def command(invocation: Invocation, limit: int, *, as_json: bool) -> None:
+def command(invocation: Invocation, limit: int, *, include_agents: bool, as_json: bool) -> None:
     """List the saved sessions of this project, the last one first."""
     project = invocation.project_filter()
     with invocation.database() as connection:
-        everything = list_sessions(connection)
-    sessions = [session for session in everything if project in (None, session.project_path)]
+        everything = list_sessions(connection, include_agents=True)
+    sessions = [
+        session
+        for session in everything
+        if project in (None, session.project_path) and (include_agents or session.parent_session_id is None)
+    ]
     if as_json:
         show_json([session.as_dict() for session in sessions[:limit]])
         return

@@ -15,7 +15,7 @@ from kizami_core.recording import save_transcript
 @click.command("save")
 @common_options
 @click.argument("path", metavar="TRANSCRIPT", type=click.Path())
-@click.option("--stdin", is_flag=True, help="Be the SessionEnd hook: read its JSON from stdin.")
+@click.option("--stdin", is_flag=True, help="Be the hook Stop, PreCompact or SessionEnd: read its JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the report.")
 @click.pass_obj
 def command(invocation: Invocation, path: str, *, stdin: bool, as_json: bool) -> None:  # noqa: ARG001 - for --help
@@ -27,6 +27,7 @@ def command(invocation: Invocation, path: str, *, stdin: bool, as_json: bool) ->
             config=invocation.config,
             now=time.time(),
             cwd=os.path.abspath(invocation.project) if invocation.project else "",
+            from_start=True,
         )
     if as_json:
         show_json(report.as_dict())

@@ -8,7 +8,7 @@ import click
 
 from kizami_cli.chunk_text import chunk_json, show_chunk
 from kizami_cli.console import say, short_ids, show_json
-from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.invocation import Invocation, agents_option, common_options
 from kizami_core.recall import search
 from kizami_core.retrieval.query import analyze_query
 from kizami_core.retrieval.snippet import snippet
@@ -19,6 +19,7 @@ _SHOWN_TOKENS = 200  # of each chunk
 
 @click.command("search")
 @common_options
+@agents_option
 @click.argument("query")
 @click.option(
     "--limit", type=click.IntRange(1, 1000), help="At most this many  [default: search.defaultLimit, 5]"
@@ -27,7 +28,9 @@ _SHOWN_TOKENS = 200  # of each chunk
     "--json", "as_json", is_flag=True, help="Print JSON: a list of chunks with score and relevance."
 )
 @click.pass_obj
-def command(invocation: Invocation, query: str, limit: int | None, *, as_json: bool) -> None:
+def command(
+    invocation: Invocation, query: str, limit: int | None, *, include_agents: bool, as_json: bool
+) -> None:
     """Search the memories, in the projects that search.projectScope names."""
     config = invocation.config
     with invocation.database() as connection:
@@ -39,8 +42,10 @@ def command(invocation: Invocation, query: str, limit: int | None, *, as_json: b
             limit=limit or config.default_limit,
             config=config,
             now=time.time(),
+            include_agents=include_agents,
         )
-        shorten = short_ids(session.session_id for session in list_sessions(connection))
+        sessions = list_sessions(connection, include_agents=True)
+        shorten = short_ids(session.session_id for session in sessions)
     if as_json:
         show_json([{"score": hit.score, "relevance": hit.relevance, **chunk_json(hit.chunk)} for hit in hits])
         return

@@ -11,16 +11,27 @@ import click
 
 from kizami_cli import claude_settings
 from kizami_cli.commands.setup_status import show_status
-from kizami_cli.console import count, show, show_field
+from kizami_cli.console import count, show, show_field, size
+from kizami_cli.history import (
+    default_workers,
+    describe,
+    save_history,
+    say_failures,
+    say_what_maintenance_takes,
+    total_size,
+)
 from kizami_cli.hook_command import Program, find_program
 from kizami_cli.invocation import Invocation, common_options
 from kizami_cli.recommended import SETTINGS, unset, write_recommended
+from kizami_core.backfill import unsaved
 from kizami_core.config import load_config
 from kizami_core.errors import ConfigError, ForeignSchemaError
-from kizami_core.paths import config_path
+from kizami_core.paths import begin_error_log, claude_config_dir, config_path, error_log_path
 from kizami_core.retrieval import word_index
 from kizami_core.storage.connection import open_database, transaction
 from kizami_core.storage.statistics import read_statistics
+from kizami_core.transcript.history import find_transcripts
+from kizami_core.transcript.names import is_agent_transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +45,7 @@ _INDEX_BATCH = 2_000
 
 @click.command("setup")
 @common_options
-@click.option("--yes", is_flag=True, help="Don't ask before settings.json is changed.")
+@click.option("--yes", is_flag=True, help="Don't ask: change settings.json, save the history on disk.")
 @click.option("--status", is_flag=True, help="Only show what is installed.")
 @click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
 @click.option("--uninstall", is_flag=True, help="Remove the hooks; database and configuration stay.")
@@ -45,9 +56,9 @@ def command(
 ) -> None:
     """Install Kizami into Claude Code.
 
-    Creates the database and a configuration with the recommended settings, and adds the hooks SessionEnd,
-    UserPromptSubmit and SessionStart to Claude Code's settings.json. What is there already stays. Running it
-    again changes nothing, and after an upgrade it brings everything up to date.
+    Creates the database and a configuration with the recommended settings, and adds its hooks to
+    Claude Code's settings.json. What is there already stays. Running it again changes nothing, and after an
+    upgrade it brings everything up to date.
     """
     if status and uninstall:
         raise click.UsageError("--status and --uninstall exclude each other.")
@@ -72,6 +83,7 @@ def command(
         _set_up_config(chosen_config)
         _set_up_database(chosen_config)
         _set_up_hooks(settings, program, explicit_config, yes=yes)
+        _offer_history(chosen_config, yes=yes)
 
 
 def _set_up_config(path: str) -> None:
@@ -104,6 +116,7 @@ def _set_up_database(config: str) -> None:
         statistics = read_statistics(connection)
     finally:
         connection.close()
+    begin_error_log(error_log_path(os.environ))
     held = f"{count(statistics.sessions, 'session')}, {count(statistics.chunks, 'chunk')}"
     show_field("Database", f"{path}: {f'ready ({held})' if existed else 'created'}")
     for backup in sorted(set(glob.glob(glob.escape(path) + ".schema*")) - backups):
@@ -130,8 +143,36 @@ def _set_up_hooks(settings: SettingsFile, program: Program, config: str, *, yes:
     for warning in claude_settings.warnings(settings, program):
         show_field("", f"Note: {warning}")
     show()
-    show("Each session is saved when it ends, and later prompts bring back what fits them.", style="bold")
+    show(
+        "Each turn is saved when its answer ends, and later prompts bring back what fits them.", style="bold"
+    )
     show("See it at work: kizami demo. What is saved: kizami list. Undo this: kizami setup --uninstall")
+
+
+def _offer_history(config_file: str, *, yes: bool) -> None:
+    """Save what Claude Code keeps of the time before, if the person wants that."""
+    config = load_config(config_file, os.environ)[0]
+    connection = open_database(config.database_path)
+    try:
+        files = unsaved(connection, find_transcripts(claude_config_dir(os.environ)))
+        if not files:
+            return
+        sessions = sum(not is_agent_transcript(file.path) for file in files)
+        amount = f"{count(sessions, 'session')} ({size(total_size(files))})"
+        show()
+        if not yes and not sys.stdin.isatty():
+            show(f"Claude Code keeps {amount} that are not saved. To save them: kizami backfill")
+            return
+        question = f"Claude Code keeps {amount} that are not saved. Save them now?"
+        if not yes and not click.confirm(question, default=True):
+            show("`kizami backfill` saves them when you want them.")
+            return
+        tally = save_history(connection, files, config=config, workers=default_workers())
+        show(describe(tally))
+        say_failures(tally.failures)
+        say_what_maintenance_takes(connection, config, time.time())
+    finally:
+        connection.close()
 
 
 def _uninstall(path: str, config: str) -> None:

@@ -51,12 +51,11 @@ def show_status(config: str, settings: str, program: Program, explicit_config: s
 
 def _database_status(config: str) -> dict[str, Any]:
     path = load_config(config, os.environ)[0].database_path
-    exists = os.path.exists(path)
-    status = {"path": path, "exists": exists, "sessions": 0, "chunks": 0, "bytes": 0, "error": ""}
-    if not exists:
-        return status
+    status = {"path": path, "exists": True, "sessions": 0, "chunks": 0, "bytes": 0, "error": ""}
     try:
         connection = open_database(path, read_only=True)
+    except FileNotFoundError:
+        return {**status, "exists": False}
     except KizamiError as error:
         return {**status, "error": str(error)}
     try:

@@ -6,10 +6,10 @@ import click
 
 from kizami_cli.chunk_text import chunk_json, show_chunk
 from kizami_cli.console import count, local_time, show, show_json
-from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.invocation import Invocation, agents_option, common_options
 from kizami_core.errors import NotFoundError
 from kizami_core.storage.chunks import find_chunk, session_chunks
-from kizami_core.storage.sessions import find_session
+from kizami_core.storage.sessions import agent_sessions, find_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,30 +20,37 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @common_options
+@agents_option
 @click.argument("name", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: a list of chunks.")
 @click.pass_obj
-def command(invocation: Invocation, name: str, *, as_json: bool) -> None:
-    """Show a chunk (42, #42) or a session (its id, or the beginning of it)."""
+def command(invocation: Invocation, name: str, *, include_agents: bool, as_json: bool) -> None:
+    """Show a chunk (42, #42) or a session (its id, or the beginning of it).
+
+    With --include-agents the sessions of the sub-agents that it started follow.
+    """
     with invocation.database() as connection:
-        chunks = _chunks(connection, name)
+        sessions = _chunks(connection, name, include_agents=include_agents)
     if as_json:
-        show_json([chunk_json(chunk) for chunk in chunks])
+        show_json([chunk_json(chunk) for chunks in sessions for chunk in chunks])
         return
-    if len(chunks) > 1:
-        first = chunks[0]
-        show(f"Session {first.session_id}", style="bold")
-        show(f"{first.project_path}, {local_time(first.created_at)}, {count(len(chunks), 'chunk')}")
-        show()
-    for chunk in chunks:
-        show_chunk(chunk, chunk.content, session="" if len(chunks) > 1 else chunk.session_id)
+    for chunks in sessions:
+        if len(chunks) > 1:
+            first = chunks[0]
+            show(f"Session {first.session_id}", style="bold")
+            show(f"{first.project_path}, {local_time(first.created_at)}, {count(len(chunks), 'chunk')}")
+            show()
+        for chunk in chunks:
+            show_chunk(chunk, chunk.content, session="" if len(chunks) > 1 else chunk.session_id)
 
 
-def _chunks(connection: sqlite3.Connection, name: str) -> list[Chunk]:
-    """Find a chunk, or where there is none of that id the session."""
+def _chunks(connection: sqlite3.Connection, name: str, *, include_agents: bool) -> list[list[Chunk]]:
+    """Find a chunk, or where there is none of that id the session, and perhaps its sub-agents' sessions."""
     try:
-        return [find_chunk(connection, name)]
+        return [[find_chunk(connection, name)]]
     except NotFoundError:
         if name.startswith("#"):
             raise
-    return list(session_chunks(connection, find_session(connection, name).session_id))
+    found = find_session(connection, name).session_id
+    names = [found, *(agent_sessions(connection, found) if include_agents else [])]
+    return [list(session_chunks(connection, session_id)) for session_id in names]

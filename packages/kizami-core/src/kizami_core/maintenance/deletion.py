@@ -5,6 +5,7 @@ from __future__ import annotations
 from kizami_core.retrieval import word_index
 from kizami_core.storage.chunks import Deleted, count_by_session, delete_chunks
 from kizami_core.storage.maintenance_log import write_log
+from kizami_core.storage.resolutions import remove_resolutions
 from kizami_core.storage.sessions import refresh_sessions
 from kizami_core.storage.space import optimize_indexes, used_bytes
 
@@ -19,13 +20,14 @@ def remove_chunks(
 ) -> Deleted:
     """Delete chunks inside the caller's transaction and note it in the log.
 
-    Their turns are locked, their sessions' rows follow (a session without chunks loses its own), and so do
-    both full-text indexes, which keep nothing of the text.
+    Their turns are locked, their sessions' rows follow (a session without chunks loses its own), what was
+    learnt from them goes, and so do both full-text indexes, which keep nothing of the text.
     """
     if not ids:
         return Deleted(0, 0)
     before = used_bytes(connection)
     sessions = count_by_session(connection, ids)
+    remove_resolutions(connection, ids)
     delete_chunks(connection, ids)
     emptied = refresh_sessions(connection, sessions)
     word_index.refresh(connection)

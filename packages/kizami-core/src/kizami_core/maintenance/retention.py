@@ -6,7 +6,8 @@ from kizami_core.maintenance.deletion import preview, remove_chunks
 from kizami_core.records import Record
 from kizami_core.storage.chunks import Deleted, bytes_by_session, ids_before, ids_of_session
 from kizami_core.storage.connection import transaction
-from kizami_core.storage.maintenance_log import note_run, was_run_between
+from kizami_core.storage.maintenance_log import last_age_as_of, note_run, was_run_between
+from kizami_core.storage.resolutions import forget_failures
 from kizami_core.storage.sessions import drop_empty_sessions
 from kizami_core.storage.space import is_wasteful, reclaim_space, used_bytes
 from kizami_core.timestamps import format_utc
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 _HOUR_SECONDS = 3_600
 _DAY_SECONDS = 86_400
+_MAX_STEP_DAYS = 7
 _MB = 1024 * 1024
+# A command that failed this long ago and has not succeeded since is not waited for any more.
+_FAILURE_DAYS = 30
 
 
 class MaintenanceReport(Record):
@@ -39,18 +43,25 @@ def run_maintenance(
     ``maxDbSizeMB``, whole sessions follow, those that ended first, but never the newest one. Their turns stay
     known and locked, so that no later save brings them back.
     """
-    if not config.maintenance_enabled or not _is_due(connection, config.interval_hours, now):
+    if not is_maintenance_due(connection, config=config, now=now):
         return None
     with transaction(connection):
         # Asked again under the lock: of two sessions that end at once, one does the work.
         if not _is_due(connection, config.interval_hours, now):
             return None
-        note_run(connection, now)
+        age_as_of = _age_as_of(connection, config.interval_hours, now)
+        note_run(connection, now, age_as_of=age_as_of)
         drop_empty_sessions(connection)
-        too_old = _remove_old(connection, config.max_chunk_age_days, now, action="delete-old")
+        forget_failures(connection, _cutoff(_FAILURE_DAYS, age_as_of))
+        too_old = _remove_old(connection, config.max_chunk_age_days, now, age_as_of, action="delete-old")
         over_size = _remove_over_size(connection, config.max_db_size_mb, now)
     is_rewritten = too_old.chunks or over_size.chunks or is_wasteful(connection)
     return MaintenanceReport(too_old, over_size, reclaim_space(connection) if is_rewritten else 0)
+
+
+def is_maintenance_due(connection: sqlite3.Connection, *, config: Config, now: float) -> bool:
+    """Tell whether ``run_maintenance`` would do anything."""
+    return config.maintenance_enabled and _is_due(connection, config.interval_hours, now)
 
 
 def prune(
@@ -63,7 +74,7 @@ def prune(
     if dry_run:
         return preview(connection, ids_before(connection, _cutoff(older_than_days, now)))
     with transaction(connection):
-        deleted = _remove_old(connection, older_than_days, now, action="prune")
+        deleted = _remove_old(connection, older_than_days, now, now, action="prune")
     if deleted.chunks:
         reclaim_space(connection)
     return deleted
@@ -78,8 +89,20 @@ def _cutoff(age_days: float, now: float) -> str:
     return format_utc(now - age_days * _DAY_SECONDS)
 
 
-def _remove_old(connection: sqlite3.Connection, max_age_days: float, now: float, *, action: str) -> Deleted:
-    cutoff = _cutoff(max_age_days, now)
+def _age_as_of(connection: sqlite3.Connection, interval_hours: float, now: float) -> float:
+    """Return from when on ages are counted: ``now``, at most a week (or two intervals) after the last time.
+
+    A clock that jumps ahead would make everything too old at once. After a long absence a few runs catch up.
+    """
+    last = last_age_as_of(connection)
+    step = max(_MAX_STEP_DAYS * _DAY_SECONDS, 2 * interval_hours * _HOUR_SECONDS)
+    return now if last is None else min(now, last + step)
+
+
+def _remove_old(
+    connection: sqlite3.Connection, max_age_days: float, now: float, age_as_of: float, *, action: str
+) -> Deleted:
+    cutoff = _cutoff(max_age_days, age_as_of)
     reason = f"turns before {cutoff} UTC, older than {max_age_days:g} days"
     return remove_chunks(connection, ids_before(connection, cutoff), action=action, reason=reason, now=now)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import log
 
 from kizami_core.records import Record
-from kizami_core.retrieval.word_index import project_token
+from kizami_core.retrieval.word_index import agent_term, project_token
 from kizami_core.storage.chunks import COLUMNS, chunk_of
 
 TYPE_CHECKING = False
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _POSTINGS = 1_000
 # A term in more than this share of a corpus selects nothing; it still counts as evidence.
 _COMMON_SHARE = 0.2
+# More than the usual ½ of BM25's idf: whether one chunk or two hold a term should not matter much, or asking
+# a question once would make its answer less relevant the next time.
+_SMOOTHING = 1.5
 # Few chunks say little about how rare a term is: a small corpus counts as one of this size.
 _MIN_CORPUS = 500
 _MAX_TRIGRAMS = 24
@@ -45,16 +48,19 @@ class TermStatistics:
         self.corpus_size = corpus_size
         self.postings = postings
         self._documents = max(corpus_size, _MIN_CORPUS)
-        self._most = log(1.0 + (self._documents + 0.5) / 0.5)
+        self._most = log(1.0 + (self._documents + _SMOOTHING) / _SMOOTHING)
 
     def rarity(self, term: str) -> float:
         """Return the idf of a term as a share of the highest possible one, in (0, 1].
 
-        idf = ln(1 + (N − df + ½) / (df + ½)), Robertson and Spärck Jones as used in BM25.
+        idf = ln(1 + (N − df + s) / (df + s)), Robertson and Spärck Jones as used in BM25, s = ``_SMOOTHING``.
         """
         frequency = self.document_frequency(term)
         return (
-            log(1.0 + (self._documents - min(frequency, self._documents) + 0.5) / (frequency + 0.5))
+            log(
+                1.0
+                + (self._documents - min(frequency, self._documents) + _SMOOTHING) / (frequency + _SMOOTHING)
+            )
             / self._most
         )
 
@@ -82,21 +88,19 @@ class LexicalRetriever:
     Args:
         connection: an open database.
         project_path: the project to search in, or None for all.
+        include_agents: search the sessions of sub-agents too.
     """
 
-    def __init__(self, connection: sqlite3.Connection, project_path: str | None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, project_path: str | None, *, include_agents: bool = False
+    ) -> None:
         self._connection = connection
         self._project_path = project_path
+        self._include_agents = include_agents
 
     def statistics(self, query: Query) -> TermStatistics:
         """Look up the query's terms: at most one bounded read of the index for each."""
-        if self._project_path is None:
-            sizes = self._connection.execute("""SELECT sum(chunk_count) FROM sessions""")
-        else:
-            sizes = self._connection.execute(
-                """SELECT sum(chunk_count) FROM sessions WHERE project_path = ?""", (self._project_path,)
-            )
-        size = sizes.fetchone()[0] or 0
+        size = self._corpus_size()
         scope = ""
         if self._project_path is not None:
             row = self._connection.execute(
@@ -104,7 +108,7 @@ class LexicalRetriever:
             ).fetchone()
             if row is None:
                 return TermStatistics(0, {})
-            scope = f' AND "{project_token(row[0])}"'
+            scope = f" AND {_quoted(project_token(row[0]))}"
         newest = self._connection.execute("""SELECT coalesce(max(id), 0) FROM chunks""").fetchone()[0]
         postings: dict[str, Posting] = {}
         for word in query.words:
@@ -113,13 +117,26 @@ class LexicalRetriever:
                     postings[term] = self._posting(term, scope, size, newest)
         return TermStatistics(size, postings)
 
+    def _corpus_size(self) -> int:
+        sizes = self._connection.execute(
+            """
+            SELECT coalesce(sum(chunk_count), 0) FROM sessions
+            WHERE (:project IS NULL OR project_path = :project) AND (:agents OR parent_session_id IS NULL)
+            """,
+            {"project": self._project_path, "agents": self._include_agents},
+        )
+        count: int = sizes.fetchone()[0]
+        return count
+
     def _posting(self, term: str, scope: str, size: int, newest: int) -> Posting:
-        quoted = term.replace('"', '""')
+        match = _quoted(term)
+        if self._include_agents:
+            match = f"({match} OR {_quoted(agent_term(term))})"
         ids = [
             row[0]
             for row in self._connection.execute(
                 """SELECT rowid FROM chunks_words WHERE chunks_words MATCH ? ORDER BY rowid DESC LIMIT ?""",
-                (f'"{quoted}"{scope}', _POSTINGS),
+                (match + scope, _POSTINGS),
             )
         ]
         if len(ids) < _POSTINGS:
@@ -151,14 +168,20 @@ class LexicalRetriever:
     def _by_substring(self, query: Query, limit: int) -> list[Chunk]:
         trigrams = _trigrams(query.text)
         if trigrams:
-            match = " OR ".join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams)
+            match = " OR ".join(map(_quoted, trigrams))
             rows = self._connection.execute(
                 """
                 SELECT c.id FROM chunks_fts f JOIN chunks c ON c.id = f.rowid
-                WHERE chunks_fts MATCH ?1 AND (?2 IS NULL OR c.project_path = ?2)
-                ORDER BY f.rank LIMIT ?3
+                WHERE chunks_fts MATCH :match AND (:project IS NULL OR c.project_path = :project)
+                  AND (:agents OR NOT c.is_agent)
+                ORDER BY f.rank LIMIT :limit
                 """,
-                (match, self._project_path, limit),
+                {
+                    "match": match,
+                    "project": self._project_path,
+                    "agents": self._include_agents,
+                    "limit": limit,
+                },
             )
         else:
             short = query.text.strip()
@@ -168,10 +191,17 @@ class LexicalRetriever:
             rows = self._connection.execute(
                 """
                 SELECT id FROM chunks
-                WHERE content LIKE '%' || ?1 || '%' ESCAPE '\\' AND (?2 IS NULL OR project_path = ?2)
-                ORDER BY created_at DESC LIMIT ?3
+                WHERE content LIKE '%' || :pattern || '%' ESCAPE '\\'
+                  AND (:project IS NULL OR project_path = :project)
+                  AND (:agents OR NOT is_agent)
+                ORDER BY created_at DESC LIMIT :limit
                 """,
-                (pattern, self._project_path, limit),
+                {
+                    "pattern": pattern,
+                    "project": self._project_path,
+                    "agents": self._include_agents,
+                    "limit": limit,
+                },
             )
         return self._load([row[0] for row in rows])
 
@@ -185,6 +215,11 @@ class LexicalRetriever:
         )
         # The index may still hold a chunk that another program deleted.
         return [chunk_of(row) for row in rows if row is not None]
+
+
+def _quoted(term: str) -> str:
+    """Return a term as a string of FTS5's query language."""
+    return '"' + term.replace('"', '""') + '"'
 
 
 def _trigrams(text: str) -> list[str]:

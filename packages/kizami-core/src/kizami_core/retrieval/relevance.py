@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from kizami_core.retrieval.reranker import Evidence
 
 # What `kizami setup` writes as hooks.minRelevanceScore; chosen on the same half.
-RECOMMENDED_GATE = 0.3
+RECOMMENDED_GATE = 0.25
 
 # In the order of ``features``; the last, the number of words asked, is the one that may count against.
-WEIGHTS = (1.478, 2.804, 3.962, 1.985, 1.295, -1.093)
-INTERCEPT = -8.917
+WEIGHTS = (1.837, 3.226, 4.784, 1.275, -1.765)
+INTERCEPT = -8.523
 
 
 def features(query: Query, evidence: Evidence) -> tuple[float, ...]:
@@ -29,7 +29,6 @@ def features(query: Query, evidence: Evidence) -> tuple[float, ...]:
         log1p(evidence.mass),
         log1p(evidence.window_mass),
         evidence.rarest,
-        evidence.share_of_known_rarest,
         log1p(evidence.density),
         log1p(len(query.words)),
     )

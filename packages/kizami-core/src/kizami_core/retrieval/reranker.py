@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _K1, _B, _AVERAGE_LENGTH = 0.9, 0.6, 500.0
 _WINDOW = 200  # characters within which words count as near to each other
 _MAX_PLACES = 6  # of one term in one text are looked at
-_RARE_WORDS = 6  # a fixed number, so that a long prompt does not dilute its own question
 # A word of several terms (a long kanji or katakana run) counts as found when this share of them is.
 _FOUND_SHARE = 0.5
 _KANJI_WEIGHT, _KANA_WEIGHT, _TRIGRAM_WEIGHT = 0.5, 0.3, 0.25
@@ -34,10 +33,10 @@ _MAX_DETAILS = 400
 class Evidence(Record):
     """What speaks for one candidate. It depends on the query, the text and the corpus, on no other candidate.
 
-    ``mass`` and ``window_mass`` are sums of the rarity of the words found, in the whole text and in its best
-    200 characters; ``rarest`` is the highest rarity of a word found; ``share`` is that
-    of all words found, ``share_of_known_rarest`` that of the six rarest words that the corpus knows, both
-    weighted by rarity, in [0, 1]; ``density`` is BM25 over the query's terms with rarity for idf.
+    ``mass`` and ``window_mass`` are sums of the rarity of the words found, in the whole text and in its
+    best 200 characters; ``rarest`` is the highest rarity of a word found; ``share`` is that of all words
+    found among those asked, weighted by rarity, in [0, 1]; ``density`` is BM25 over the query's terms with
+    rarity as idf.
     """
 
     mass: float
@@ -45,7 +44,6 @@ class Evidence(Record):
     words_found: int
     rarest: float
     share: float
-    share_of_known_rarest: float
     density: float
 
 
@@ -68,16 +66,16 @@ class _Word(Record):
 def rerank(query: Query, candidates: Sequence[Chunk], statistics: TermStatistics) -> list[Reranked]:
     """Measure every candidate against the query and order them, best first."""
     weighed = [_weigh(word, statistics) for word in query.words]
-    groups = _Groups(weighed)
+    asked = sum(word.rarity for word in weighed) or 1.0
     texts = [fold(chunk.content) for chunk in candidates]
     details = _detail_weights(query, texts)
     reranked = []
     for chunk, text in zip(candidates, texts, strict=True):
-        evidence = _evidence(weighed, groups, chunk.id, text, statistics)
+        evidence = _evidence(weighed, asked, chunk.id, text, statistics)
         saturated = sum(
             weight * _saturated(text.count(detail), len(text)) for detail, weight in details.items()
         )
-        closeness = 1.0 + 0.5 * evidence.share + 0.5 * evidence.window_mass / (groups.total or 1.0)
+        closeness = 1.0 + 0.5 * evidence.share + 0.5 * evidence.window_mass / asked
         reranked.append(Reranked(chunk, text, evidence, (evidence.density + saturated) * closeness))
     reranked.sort(key=lambda candidate: (candidate.score, candidate.chunk.id), reverse=True)
     return reranked
@@ -89,41 +87,25 @@ def _weigh(word: QueryWord, statistics: TermStatistics) -> _Word:
     return _Word(word.surface.lower(), word.terms, rarity, is_known)
 
 
-class _Groups:
-    """The groups of a query's words whose shares are evidence, as places in the list of words."""
-
-    def __init__(self, weighed: list[_Word]) -> None:
-        by_rarity = sorted(range(len(weighed)), key=lambda place: weighed[place].rarity, reverse=True)
-        self.all = by_rarity
-        self.known_rarest = [place for place in by_rarity if weighed[place].is_known][:_RARE_WORDS]
-        self.total = sum(word.rarity for word in weighed)
-
-
 def _evidence(
-    weighed: list[_Word], groups: _Groups, chunk_id: int, text: str, statistics: TermStatistics
+    weighed: list[_Word], asked: float, chunk_id: int, text: str, statistics: TermStatistics
 ) -> Evidence:
-    found: list[int] = []
+    found: list[_Word] = []
     mass = density = 0.0
-    for place, word in enumerate(weighed):
+    for word in weighed:
         present = [term for term in word.terms if statistics.contains(chunk_id, term, text)]
         share = len(present) / len(word.terms) if present else _fuzzy_share(word, text)
         if share >= _FOUND_SHARE:
-            found.append(place)
+            found.append(word)
             mass += word.rarity * share
         for term in present:
             density += statistics.rarity(term) * _saturated(max(1, text.count(term)), len(text))
-
-    def share_of(group: list[int]) -> float:
-        total = sum(weighed[place].rarity for place in group)
-        return sum(weighed[place].rarity for place in group if place in found) / total if total else 0.0
-
     return Evidence(
         mass=mass,
-        window_mass=_window_mass([weighed[place] for place in found], text),
+        window_mass=_window_mass(found, text),
         words_found=len(found),
-        rarest=max((weighed[place].rarity for place in found), default=0.0),
-        share=share_of(groups.all),
-        share_of_known_rarest=share_of(groups.known_rarest),
+        rarest=max((word.rarity for word in found), default=0.0),
+        share=sum(word.rarity for word in found) / asked,
         density=density,
     )
 

@@ -33,6 +33,8 @@ _MAX_WORD = (
 # A word's terms never change, and words of code recur: what was worked out is kept, up to this many words.
 _MAX_KNOWN_WORDS = 20_000
 _known_words: dict[str, list[str]] = {}
+# No term reaches across white space, so the same holds for pieces between it. Longer ones hardly recur.
+_MAX_KNOWN_PIECE = 40  # characters
 _MAX_KATAKANA_WORD = 12  # characters; the bigrams of longer ones are enough
 
 
@@ -173,7 +175,10 @@ def words(text: str) -> Iterator[tuple[str, list[str]]]:
 
     ``text`` is any text; surfaces are in the normalized form of ``normalize``.
     """
-    text = normalize(text)
+    return _normalized_words(normalize(text))
+
+
+def _normalized_words(text: str) -> Iterator[tuple[str, list[str]]]:
     version_end = -1
     for script, start, end in runs(text):
         surface = text[start:end]
@@ -215,8 +220,27 @@ def _version_end(text: str, end: int) -> int:
 
 def index_terms(text: str) -> list[str]:
     """Return every term of a text once, in order of first appearance."""
-    found: dict[str, None] = {}
-    for _, terms in words(text):
-        for term in terms:
-            found[term] = None
-    return list(found)
+    pieces = dict.fromkeys(normalize(text).split())
+    return list(dict.fromkeys([term for piece in pieces for term in _pieces[piece]]))
+
+
+class _Pieces(dict[str, tuple[str, ...]]):
+    """The terms of pieces of text; of those met lately they are remembered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before: dict[str, tuple[str, ...]] = {}
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = self._before.get(piece)
+        if terms is None:
+            terms = tuple(dict.fromkeys(term for _, found in _normalized_words(piece) for term in found))
+        if len(piece) <= _MAX_KNOWN_PIECE:
+            if len(self) >= _MAX_KNOWN_WORDS:
+                self._before = dict(self)
+                self.clear()
+            self[piece] = terms
+        return terms
+
+
+_pieces = _Pieces()

@@ -105,6 +105,21 @@ def session_chunks(connection: sqlite3.Connection, session_id: str) -> Iterator[
         yield chunk_of(row)
 
 
+def turns_chunks(connection: sqlite3.Connection, first_turn: int, last_turn: int) -> list[Chunk]:
+    """Return the chunks of two turns of one session and of the turns between them, in order."""
+    rows = connection.execute(
+        f"""
+        SELECT {COLUMNS} FROM chunks
+        WHERE session_id = (SELECT session_id FROM turns WHERE id = :last) AND chunk_index
+          BETWEEN (SELECT min(chunk_index) FROM chunks WHERE turn_id = :first)
+          AND (SELECT max(chunk_index) FROM chunks WHERE turn_id = :last)
+        ORDER BY chunk_index
+        """,  # noqa: S608
+        {"first": first_turn, "last": last_turn},
+    )
+    return [chunk_of(row) for row in rows]
+
+
 def project_chunks(connection: sqlite3.Connection, project_path: str | None) -> Iterator[Chunk]:
     """Yield the chunks of one project, or of all, oldest row first."""
     rows = connection.execute(
@@ -139,11 +154,33 @@ def delete_unidentified(connection: sqlite3.Connection, session_id: str) -> int:
     ).rowcount
 
 
+def unidentified_mark(session_id: str) -> str:
+    """Return the uuid of the locked row of ``turns`` that stands for all turns without one of a session."""
+    return f"unidentified:{session_id}"
+
+
 def _lock_turns(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> None:
     connection.executemany(
         """UPDATE turns SET is_locked = 1 WHERE id = (SELECT turn_id FROM chunks WHERE id = ?)""",
         [(chunk_id,) for chunk_id in chunk_ids],
     )
+    # Which turn a chunk of the TypeScript Kizami came from is not known: all up to its last one are kept as
+    # they are.
+    unidentified: dict[str, None] = {}
+    for chunk_id in chunk_ids:
+        for (session_id,) in connection.execute(
+            """SELECT session_id FROM chunks WHERE id = ? AND turn_id IS NULL""", (chunk_id,)
+        ):
+            unidentified[session_id] = None
+    for session_id in unidentified:
+        connection.execute(
+            """
+            INSERT OR IGNORE INTO turns(uuid, session_id, started_at, text_length, is_locked)
+            SELECT :uuid, :session, max(datetime(created_at)), 0, 1 FROM chunks
+            WHERE session_id = :session AND turn_id IS NULL
+            """,
+            {"uuid": unidentified_mark(session_id), "session": session_id},
+        )
 
 
 def ids_before(connection: sqlite3.Connection, moment: str, project_path: str | None = None) -> list[int]:

@@ -22,7 +22,16 @@ _RETRY_SECONDS = 0.01
 _HEADER_BYTES = 100  # of every SQLite file; the application id stands at 68
 # Rows of 1 to 2 kB leave less of a page unused than at SQLite's 4096: the chunks take 16 % less space.
 _PAGE_BYTES = 8_192
+_SHARED_BYTES = 65_536  # SQLite shares 32 KiB of memory in a file of its own, and needs a little for the log
 _MIN_SQLITE = (3, 34, 0)  # the first with the trigram tokenizer
+# The last two come from full-text indexes.
+_SIGNS_OF_DAMAGE = (
+    "malformed",
+    "not a database",
+    "corrupt",
+    "vtable constructor failed",
+    "invalid fts5 file format",
+)
 _SPEC_COLUMNS = tuple(
     "id session_id project_path chunk_index content role metadata created_at token_count".split()
 )
@@ -66,8 +75,9 @@ def open_damaged_database(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _connect_read_only(path: str, busy_timeout_ms: int) -> sqlite3.Connection:
+def _connect_read_only(path: str, busy_timeout_ms: int, *, is_immutable: bool = False) -> sqlite3.Connection:
     uri = "file:" + path.replace("%", "%25").replace("?", "%3f").replace("#", "%23") + "?mode=ro"
+    uri += "&immutable=1" if is_immutable else ""
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout_ms / 1000)
 
 
@@ -76,6 +86,9 @@ def _open_to_read(path: str, busy_timeout_ms: int) -> sqlite3.Connection:
         raise FileNotFoundError(path)
     connection = _connect_read_only(path, busy_timeout_ms)
     try:
+        if not _is_shareable(connection, path):
+            connection.close()
+            connection = _connect_read_only(path, busy_timeout_ms, is_immutable=True)
         version = _check_kind(connection, path)
         if version == 0:  # the process that creates it is not done yet
             raise FileNotFoundError(path)
@@ -85,6 +98,27 @@ def _open_to_read(path: str, busy_timeout_ms: int) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _is_shareable(connection: sqlite3.Connection, path: str) -> bool:
+    """Tell whether SQLite can make the files by which readers and writers share a database.
+
+    It can't on a disk that is full or can't be written to. Then nobody else writes, and unless something
+    waits in the write-ahead log the file can be read as it is.
+    """
+    try:
+        connection.execute("PRAGMA application_id").fetchone()
+    except sqlite3.OperationalError:
+        log = path + "-wal"
+        return _takes_files(os.path.dirname(path)) or (os.path.exists(log) and os.path.getsize(log) > 0)
+    return True
+
+
+def _takes_files(directory: str) -> bool:
+    if os.name != "posix":
+        return os.access(directory, os.W_OK)
+    disk = os.statvfs(directory)
+    return os.access(directory, os.W_OK) and disk.f_bavail * disk.f_frsize >= _SHARED_BYTES
 
 
 def _open_to_write(path: str, busy_timeout_ms: int) -> sqlite3.Connection:
@@ -282,11 +316,13 @@ def storage_error(error: sqlite3.Error, path: str) -> StorageError:
     text = str(error)
     if "locked" in text or "busy" in text:
         return DatabaseBusyError(f"{path} is locked by another process. Try again when it has finished.")
-    if isinstance(error, sqlite3.DatabaseError) and (
-        "malformed" in text or "not a database" in text or "corrupt" in text
-    ):
+    if any(sign in text for sign in _SIGNS_OF_DAMAGE):
         return DatabaseCorruptError(
-            f"{path} is damaged ({text}). Run `kizami export --format json` to rescue what can be read, then "
-            "move the file away: the next save begins a new one."
+            f"{path} is damaged ({text}). Run `kizami doctor`: it tells whether `--repair` mends it, or how "
+            "`kizami export` rescues what can be read."
         )
-    return StorageError(f"{path}: {text}. Check free space and permissions.")
+    if "is full" in text:
+        return StorageError(
+            f"{path}: the disk is full. Free space: a later hook saves what is missing (see `kizami doctor`)."
+        )
+    return StorageError(f"{path}: {text}. Check free space and permissions; `kizami doctor` does.")

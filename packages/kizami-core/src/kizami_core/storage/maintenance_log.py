@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from kizami_core.records import Record
-from kizami_core.timestamps import format_utc
+from kizami_core.timestamps import epoch_seconds, format_utc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
 
 _RUN = "maintenance"
+_AS_OF = ", ages as of "
 
 
 class LogEntry(Record):
@@ -41,10 +42,14 @@ def write_log(
     )
 
 
-def note_run(connection: sqlite3.Connection, now: float) -> None:
-    """Note that maintenance ran; only the last run is kept, what it removed has rows of its own."""
+def note_run(connection: sqlite3.Connection, now: float, *, age_as_of: float) -> None:
+    """Note that maintenance ran, and from when on it counted ages.
+
+    Only the last run is kept, what it removed has rows of its own.
+    """
     connection.execute("""DELETE FROM maintenance_log WHERE action = ?""", (_RUN,))
-    write_log(connection, _RUN, "looked for what is too old or too much", now=now)
+    detail = f"looked for what is too old or too much{_AS_OF}{format_utc(age_as_of)}"
+    write_log(connection, _RUN, detail, now=now)
 
 
 def was_run_between(connection: sqlite3.Connection, start: float, end: float) -> bool:
@@ -54,6 +59,12 @@ def was_run_between(connection: sqlite3.Connection, start: float, end: float) ->
         (_RUN, format_utc(start), format_utc(end)),
     ).fetchone()
     return row is not None
+
+
+def last_age_as_of(connection: sqlite3.Connection) -> float | None:
+    """Return from when on the last run counted ages (seconds since the epoch), None where nothing says so."""
+    row = connection.execute("""SELECT detail FROM maintenance_log WHERE action = ?""", (_RUN,)).fetchone()
+    return epoch_seconds((row[0] or "").rpartition(_AS_OF)[2]) if row else None
 
 
 def last_entries(connection: sqlite3.Connection, limit: int) -> list[LogEntry]:

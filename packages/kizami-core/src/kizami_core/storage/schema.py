@@ -76,6 +76,9 @@ CREATE TABLE maintenance_log (
 #   is known and not saved again; is_locked says that (chunks edited or deleted: never rewritten).
 #   text_length, in characters, tells an older reading of a growing turn from a newer one.
 # projects: small numbers for paths, used as scope tokens in the word index.
+# project_aliases: folders that were moved (storage/project_aliases.py); the records of old transcripts go on
+#   naming the old place. renamed_at is UTC `YYYY-MM-DD HH:MM:SS`: what began later at the old place is
+#   another project.
 # chunks_words: the word index (retrieval/word_index.py). It is contentless and holds no positions
 #   (detail=none), which takes about a third of the space of positions; the reranker counts in the text.
 # word_queue: what the word index has yet to follow: for each changed chunk, what the index holds for it now
@@ -83,6 +86,19 @@ CREATE TABLE maintenance_log (
 #   and an edit by such a program is caught up later. Only the first change of a chunk is noted: the index
 #   holds what was there before it. (NOT EXISTS rather than OR IGNORE, which an OR REPLACE of the outer
 #   statement would override.)
+# is_agent: the chunk is a sub-agent's, whose session row names its parent (parent_session_id: NULL for a
+#   person's sessions, "" where the parent is unknown). A normal query never meets these: the word index holds
+#   other terms for them.
+# awaited_answer: an answer that a hook told and the transcript did not hold yet, secrets masked;
+#   awaited_after counts the answers of the turn that stood before it.
+# transcripts: how far each file was read. offset, in bytes, is where the first turn that may still grow
+#   begins; cwd, clock, queue, seen and begun are what the reader knew there (transcript/resume.py). size and
+#   mtime (seconds since the epoch) are the file's when it was read, head a digest of what stands before
+#   offset: a file that was written anew is read from its beginning. has_sidechains: sub-agents wrote into it,
+#   which has yet to be saved.
+# resolutions: a command that failed and later succeeded, byte for byte the same, in one session (secrets
+#   masked). resolved_turn is NULL while it waits for that. Times and project are those of its turns and its
+#   session.
 _VERSION_2 = """
 CREATE TABLE turns (
   id INTEGER PRIMARY KEY,
@@ -90,16 +106,53 @@ CREATE TABLE turns (
   session_id TEXT NOT NULL,
   started_at TEXT NOT NULL,
   text_length INTEGER NOT NULL,
-  is_locked INTEGER NOT NULL DEFAULT 0 CHECK(is_locked IN (0, 1))
+  is_locked INTEGER NOT NULL DEFAULT 0 CHECK(is_locked IN (0, 1)),
+  awaited_answer TEXT,
+  awaited_after INTEGER
 );
 CREATE INDEX idx_turns_session ON turns(session_id);
+CREATE INDEX idx_turns_awaited ON turns(session_id) WHERE awaited_answer IS NOT NULL;
 ALTER TABLE chunks ADD COLUMN turn_id INTEGER REFERENCES turns(id);
 CREATE INDEX idx_chunks_turn ON chunks(turn_id);
+ALTER TABLE chunks ADD COLUMN is_agent INTEGER NOT NULL DEFAULT 0 CHECK(is_agent IN (0, 1));
+ALTER TABLE sessions ADD COLUMN parent_session_id TEXT;
 ALTER TABLE maintenance_log ADD COLUMN detail TEXT;
+
+CREATE TABLE transcripts (
+  path TEXT PRIMARY KEY,
+  session_id TEXT NOT NULL,
+  offset INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  mtime REAL NOT NULL,
+  head TEXT NOT NULL,
+  cwd TEXT NOT NULL,
+  clock TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  seen BLOB NOT NULL,
+  begun TEXT NOT NULL,
+  has_sidechains INTEGER NOT NULL CHECK(has_sidechains IN (0, 1))
+);
+CREATE INDEX idx_transcripts_session ON transcripts(session_id);
+CREATE TABLE resolutions (
+  id INTEGER PRIMARY KEY,
+  session_id TEXT NOT NULL,
+  command TEXT NOT NULL,
+  error TEXT NOT NULL,
+  failed_turn INTEGER NOT NULL REFERENCES turns(id),
+  resolved_turn INTEGER REFERENCES turns(id),
+  UNIQUE(failed_turn, command)
+);
+CREATE INDEX idx_resolutions_session ON resolutions(session_id);
+CREATE INDEX idx_resolutions_resolved ON resolutions(resolved_turn);
 
 CREATE TABLE projects (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   path TEXT NOT NULL UNIQUE
+);
+CREATE TABLE project_aliases (
+  old TEXT PRIMARY KEY,
+  new TEXT NOT NULL,
+  renamed_at TEXT NOT NULL
 );
 
 CREATE VIRTUAL TABLE chunks_words USING fts5(
@@ -112,21 +165,22 @@ CREATE VIRTUAL TABLE chunks_words USING fts5(
 CREATE TABLE word_queue (
   chunk_id INTEGER PRIMARY KEY,
   old_content TEXT,
-  old_project_path TEXT
+  old_project_path TEXT,
+  old_is_agent INTEGER
 );
 CREATE TRIGGER chunks_words_ai AFTER INSERT ON chunks BEGIN
   INSERT INTO word_queue(chunk_id) SELECT new.id
     WHERE NOT EXISTS (SELECT 1 FROM word_queue WHERE chunk_id = new.id);
 END;
 CREATE TRIGGER chunks_words_ad AFTER DELETE ON chunks BEGIN
-  INSERT INTO word_queue(chunk_id, old_content, old_project_path)
-    SELECT old.id, old.content, old.project_path
+  INSERT INTO word_queue(chunk_id, old_content, old_project_path, old_is_agent)
+    SELECT old.id, old.content, old.project_path, old.is_agent
     WHERE NOT EXISTS (SELECT 1 FROM word_queue WHERE chunk_id = old.id);
 END;
 CREATE TRIGGER chunks_words_au AFTER UPDATE OF content, project_path ON chunks
 WHEN old.content <> new.content OR old.project_path <> new.project_path BEGIN
-  INSERT INTO word_queue(chunk_id, old_content, old_project_path)
-    SELECT old.id, old.content, old.project_path
+  INSERT INTO word_queue(chunk_id, old_content, old_project_path, old_is_agent)
+    SELECT old.id, old.content, old.project_path, old.is_agent
     WHERE NOT EXISTS (SELECT 1 FROM word_queue WHERE chunk_id = old.id);
 END;
 INSERT INTO word_queue(chunk_id) SELECT id FROM chunks;

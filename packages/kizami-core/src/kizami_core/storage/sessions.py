@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-_COLUMNS = """session_id, project_path, started_at, ended_at, chunk_count, first_message, last_message"""
+_DERIVED = """session_id, project_path, started_at, ended_at, chunk_count, first_message, last_message"""
+_COLUMNS = f"""{_DERIVED}, parent_session_id"""
 _MESSAGE_LENGTH = 200  # characters
 _SHOWN_CANDIDATES = 5
 _PROMPT_MARK = f"{USER_MARK}\n"
@@ -50,7 +51,7 @@ def refresh_session(connection: sqlite3.Connection, session_id: str) -> bool:
     ).fetchone()
     connection.execute(
         f"""
-        INSERT INTO sessions({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO sessions({_DERIVED}) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT(session_id) DO UPDATE SET
           project_path = excluded.project_path,
           started_at = excluded.started_at, ended_at = excluded.ended_at, chunk_count = excluded.chunk_count,
@@ -75,6 +76,26 @@ def refresh_sessions(connection: sqlite3.Connection, session_ids: Iterable[str])
     return sum(refresh_session(connection, session_id) for session_id in session_ids)
 
 
+def agent_sessions(connection: sqlite3.Connection, session_id: str) -> list[str]:
+    """Return the ids of the sessions of a session's sub-agents, the first one first."""
+    rows = connection.execute(
+        """SELECT session_id FROM sessions WHERE parent_session_id = ? ORDER BY started_at, session_id""",
+        (session_id,),
+    )
+    return [row[0] for row in rows]
+
+
+def name_parent(connection: sqlite3.Connection, session_id: str, parent: str) -> None:
+    """Note that a session is a sub-agent's, and which session started it ("": unknown)."""
+    connection.execute(
+        """
+        UPDATE sessions SET parent_session_id = ?
+        WHERE session_id = ? AND coalesce(parent_session_id, '') = ''
+        """,
+        (parent, session_id),
+    )
+
+
 def drop_empty_sessions(connection: sqlite3.Connection) -> None:
     """Delete the rows of sessions without chunks (the TypeScript Kizami left them behind)."""
     connection.execute(
@@ -94,15 +115,23 @@ def move_session(connection: sqlite3.Connection, session_id: str, project_path: 
 
 
 def list_sessions(
-    connection: sqlite3.Connection, *, project_path: str | None = None, limit: int | None = None
+    connection: sqlite3.Connection,
+    *,
+    project_path: str | None = None,
+    limit: int | None = None,
+    include_agents: bool = False,
 ) -> list[Session]:
-    """Return the sessions of one project, or of all (None), the last one first."""
+    """Return the sessions of one project, or of all (None), the last one first.
+
+    Those of sub-agents are left out unless ``include_agents``.
+    """
     rows = connection.execute(
         f"""
-        SELECT {_COLUMNS} FROM sessions WHERE ? IS NULL OR project_path = ?
-        ORDER BY datetime(ended_at) DESC, session_id LIMIT ?
+        SELECT {_COLUMNS} FROM sessions
+        WHERE (:project IS NULL OR project_path = :project) AND (:agents OR parent_session_id IS NULL)
+        ORDER BY datetime(ended_at) DESC, session_id LIMIT :limit
         """,  # noqa: S608
-        (project_path, project_path, -1 if limit is None else limit),
+        {"project": project_path, "agents": include_agents, "limit": -1 if limit is None else limit},
     )
     return [Session(*row) for row in rows]
 
@@ -117,7 +146,7 @@ def stored_session(connection: sqlite3.Connection, session_id: str) -> Session |
 
 
 def find_session(connection: sqlite3.Connection, prefix: str) -> Session:
-    """Return the session with this id, or the only one whose id begins so.
+    """Return the session with this id, or the only one whose id begins so; sub-agents' come second.
 
     Raises:
         NotFoundError: there is none, or more than one.
@@ -131,6 +160,9 @@ def find_session(connection: sqlite3.Connection, prefix: str) -> Session:
         """,  # noqa: S608
         (len(prefix), prefix),
     ).fetchall()
+    own = [row for row in rows if row[-1] is None]
+    if len(own) == 1 and prefix:
+        return Session(*own[0])
     if not rows or not prefix:
         raise NotFoundError(f"There is no session {prefix!r}. `kizami list --all-projects` shows the ids.")
     if len(rows) > 1:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from kizami_core.records import Record
 from kizami_core.storage.chunks import metadata_text
+from kizami_core.storage.resolutions import move_resolutions, store_outcomes
+from kizami_core.storage.transcripts import session_begun
+from kizami_core.transcript.awaiting import AwaitedAnswer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kizami_core.storage.chunks import NewChunk
+    from kizami_core.transcript.outcomes import Outcome
 
 
 class NewTurn(Record):
@@ -22,20 +26,35 @@ class NewTurn(Record):
 
     ``started_at`` is UTC ``YYYY-MM-DD HH:MM:SS``. ``text_length`` counts the characters of the turn as the
     transcript has it: it only grows while a session runs, so of two readings the larger is the later one.
+    ``awaited`` is the answer that ``chunks`` hold although the transcript does not yet.
     """
 
     uuid: str
     started_at: str
     text_length: int
     chunks: Sequence[NewChunk]
+    awaited: AwaitedAnswer | None = None
+    outcomes: Sequence[Outcome] = ()
 
 
 class TurnChange(Record):
-    """What storing a turn changed: rows written (inserted or updated) and rows removed, in this session."""
+    """What storing a turn changed in a session: rows written (inserted, updated or moved) and rows removed.
+
+    ``left`` is the session that the turn stood in before, or "".
+    """
 
     session_id: str
     chunks_written: int
     chunks_removed: int
+    left: str = ""
+
+
+class _Owner(Record):
+    """The session that a turn belongs to."""
+
+    session_id: str
+    project_path: str
+    is_agent: bool
 
 
 class _Row(Record):
@@ -49,17 +68,34 @@ class _Row(Record):
 
 
 def store_turn(
-    connection: sqlite3.Connection, session_id: str, project_path: str, turn: NewTurn
+    connection: sqlite3.Connection,
+    session_id: str,
+    project_path: str,
+    turn: NewTurn,
+    *,
+    is_agent: bool = False,
+    begun: str = "",
 ) -> TurnChange | None:
     """Store a turn inside the caller's transaction; None when there was nothing to do.
 
     A turn that is not known yet goes to the end of the session. A known one is replaced in place, its chunks
     keeping their row ids, unless a person edited or deleted part of it (``is_locked``) or a longer reading is
     stored already. A turn known from another session stays there: copies made by forking and resuming count
-    once, and only a longer reading (the session went on in the copy, mid-turn) changes it.
+    once, and only a longer reading (the session went on in the copy, mid-turn) changes it. If it turns out
+    that the other session is the copy, the turn moves to this one.
+
+    Args:
+        connection: a connection within a write transaction.
+        session_id: the session whose transcript holds the turn.
+        project_path: its project.
+        turn: the turn.
+        is_agent: the session is a sub-agent's.
+        begun: when the session wrote its first record of its own (``resume.ResumePoint``).
     """
+    owner = _Owner(session_id, project_path, is_agent)
     known = connection.execute(
-        """SELECT id, session_id, text_length, is_locked FROM turns WHERE uuid = ?""", (turn.uuid,)
+        """SELECT id, session_id, text_length, is_locked, awaited_answer FROM turns WHERE uuid = ?""",
+        (turn.uuid,),
     ).fetchone()
     if known is None:
         connection.execute(
@@ -67,23 +103,50 @@ def store_turn(
             (turn.uuid, session_id, turn.started_at, turn.text_length),
         )
         turn_id = connection.execute("""SELECT last_insert_rowid()""").fetchone()[0]
-        home = session_id
-    else:
-        turn_id, home, stored_length, is_locked = known
-        is_copy = home != session_id
-        if is_locked or turn.text_length < stored_length or (is_copy and turn.text_length == stored_length):
+        store_outcomes(connection, session_id, turn_id, turn.outcomes, is_new_reading=True)
+        return _write_turn(connection, owner, turn_id, turn)
+    turn_id, home, stored_length, is_locked, awaited = known
+    moved: TurnChange | None = None
+    if home != session_id:
+        if _began_before(begun, session_begun(connection, home)):
+            moved = _move_turn(connection, turn_id, home, owner)
+        elif turn.text_length == stored_length:
             return None
-        if turn.text_length > stored_length:
-            connection.execute(
-                """UPDATE turns SET text_length = ? WHERE id = ?""", (turn.text_length, turn_id)
-            )
-        if is_copy:
-            project_path = _project_of(connection, home) or project_path
-    rows = [
-        _Row(piece.content, piece.role, metadata_text(piece.metadata), turn.started_at, piece.token_count)
-        for piece in turn.chunks
-    ]
-    return _replace_chunks(connection, home, project_path, turn_id, rows)
+        else:
+            owner = _Owner(home, _project_of(connection, home) or project_path, is_agent)
+    # A reading no longer than the stored one, made before the hook told an answer, does not hold it.
+    is_behind = awaited is not None and turn.awaited is None and turn.text_length <= stored_length
+    if is_locked or turn.text_length < stored_length or is_behind:
+        return moved
+    is_new_reading = turn.text_length > stored_length
+    store_outcomes(connection, owner.session_id, turn_id, turn.outcomes, is_new_reading=is_new_reading)
+    written = _write_turn(connection, owner, turn_id, turn)
+    if moved and written:
+        return moved.replace(chunks_removed=written.chunks_removed)
+    return moved or written
+
+
+def leave_turn(connection: sqlite3.Connection, session_id: str, turn: NewTurn) -> None:
+    """Note a turn whose chunks are not to be stored, now or later, inside the caller's transaction."""
+    connection.execute(
+        """
+        INSERT OR IGNORE INTO turns(uuid, session_id, started_at, text_length, is_locked)
+        VALUES (?, ?, ?, ?, 1)
+        """,
+        (turn.uuid, session_id, turn.started_at, turn.text_length),
+    )
+
+
+def awaited_answers(connection: sqlite3.Connection, session_id: str) -> dict[str, AwaitedAnswer]:
+    """Return the answers of a session that its transcript did not hold yet, by the uuid of their turn."""
+    rows = connection.execute(
+        """
+        SELECT uuid, awaited_answer, awaited_after FROM turns
+        WHERE session_id = ? AND awaited_answer IS NOT NULL
+        """,
+        (session_id,),
+    )
+    return {uuid: AwaitedAnswer(text, after) for uuid, text, after in rows}
 
 
 def stored_start(connection: sqlite3.Connection, uuid: str) -> str | None:
@@ -99,9 +162,51 @@ def _project_of(connection: sqlite3.Connection, session_id: str) -> str | None:
     return row[0] if row else None
 
 
-def _replace_chunks(
-    connection: sqlite3.Connection, session_id: str, project_path: str, turn_id: int, rows: Sequence[_Row]
+def _began_before(begun: str, other: str) -> bool:
+    """Tell which of two sessions is the older one; one that has written nothing of its own yet is a copy."""
+    return bool(begun) and (not other or begun < other)
+
+
+def _move_turn(connection: sqlite3.Connection, turn_id: int, home: str, owner: _Owner) -> TurnChange:
+    """Move a turn with its chunks to the session in which it first stood."""
+    chunks = connection.execute(
+        """SELECT id, chunk_index FROM chunks WHERE turn_id = ? ORDER BY chunk_index""", (turn_id,)
+    ).fetchall()
+    first = _next_index(connection, owner.session_id, turn_id)
+    _move_indexes(connection, owner.session_id, first, len(chunks))
+    for number, (chunk_id, _) in enumerate(chunks, start=first):
+        connection.execute(
+            """UPDATE chunks SET session_id = ?, project_path = ?, chunk_index = ? WHERE id = ?""",
+            (owner.session_id, owner.project_path, number, chunk_id),
+        )
+    if chunks:
+        _move_indexes(connection, home, chunks[-1][1] + 1, -len(chunks))
+    connection.execute("""UPDATE turns SET session_id = ? WHERE id = ?""", (owner.session_id, turn_id))
+    move_resolutions(connection, turn_id, owner.session_id)
+    return TurnChange(owner.session_id, len(chunks), 0, home)
+
+
+def _write_turn(
+    connection: sqlite3.Connection, owner: _Owner, turn_id: int, turn: NewTurn
 ) -> TurnChange | None:
+    awaited = turn.awaited
+    connection.execute(
+        """
+        UPDATE turns SET text_length = :length, awaited_answer = :answer, awaited_after = :after
+        WHERE id = :id AND (text_length <> :length OR awaited_answer IS NOT :answer)
+        """,
+        {
+            "id": turn_id,
+            "length": turn.text_length,
+            "answer": awaited.text if awaited else None,
+            "after": awaited.after if awaited else None,
+        },
+    )
+    session_id = owner.session_id
+    rows = [
+        _Row(piece.content, piece.role, metadata_text(piece.metadata), turn.started_at, piece.token_count)
+        for piece in turn.chunks
+    ]
     stored = connection.execute(
         """
         SELECT id, chunk_index, content, role, metadata, created_at, token_count
@@ -128,11 +233,11 @@ def _replace_chunks(
         connection.execute(
             """
             INSERT INTO chunks(session_id, project_path, chunk_index, content, role, metadata, created_at,
-                               token_count, turn_id)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                               token_count, turn_id, is_agent)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            (session_id, project_path, number, row.content, row.role, row.metadata, row.created_at,
-             row.token_count, turn_id),
+            (session_id, owner.project_path, number, row.content, row.role, row.metadata, row.created_at,
+             row.token_count, turn_id, owner.is_agent),
         )  # fmt: skip
         written += 1
     return TurnChange(session_id, written, len(surplus)) if written or surplus else None

@@ -12,7 +12,6 @@ import re
 from bisect import bisect_right
 from itertools import accumulate
 
-from kizami_core.records import Record
 from kizami_core.transcript.graphemes import is_boundary
 from kizami_core.transcript.rendering import ASSISTANT_MARK, MARKS, TOOL_MARK, USER_MARK
 from kizami_core.transcript.tokens import WEIGHT_OF_A_TOKEN, estimate_tokens, weigh
@@ -41,17 +40,22 @@ _SENTENCE_END = re.compile(r"""[。．！？]+[」』）】”’"')\]]*|[.!?]+[
 _WORD_END = re.compile(r"\s+|[、，；：]")
 
 
-class _Atom(Record):
-    """A part of the text that is not cut.
+class _Atom:
+    """A part of the text that is not cut, and its weight.
 
     ``rank`` is the kind of place before it, ``mark`` that of its section ("" where it begins with it),
-    ``fence`` the opening line of the code fence that it begins in ("" outside).
+    ``fence`` the opening line of the code fence that it begins in ("" outside). There is one for each line of
+    a long text, hence no record, which takes ten times as long to make.
     """
 
-    text: str
-    rank: int
-    mark: str
-    fence: str
+    __slots__ = ("fence", "mark", "rank", "text", "weight")
+
+    def __init__(self, text: str, weight: int, rank: int, mark: str, fence: str) -> None:
+        self.text = text
+        self.weight = weight
+        self.rank = rank
+        self.mark = mark
+        self.fence = fence
 
 
 def split_chunks(text: str, max_tokens: int) -> list[str]:
@@ -64,7 +68,7 @@ def split_chunks(text: str, max_tokens: int) -> list[str]:
         return [text.strip("\n").rstrip()] if text.strip() else []
     limit = max_tokens * WEIGHT_OF_A_TOKEN
     atoms = list(_atoms(text, limit))
-    sums = [0, *accumulate(weigh(atom.text) for atom in atoms)]
+    sums = [0, *accumulate(atom.weight for atom in atoms)]
     chunks: list[str] = []
     first = 0
     while first < len(atoms):
@@ -133,11 +137,13 @@ def _atoms(text: str, limit: int) -> Iterator[_Atom]:
         if is_mark:
             section = _mark_of(line, limit)
         rank = _rank(before, line, place)
-        if weigh(line) <= limit // _ATOM_SHARE:
-            yield _Atom(line, rank, mark, fence)
+        weight = weigh(line)
+        if weight <= limit // _ATOM_SHARE:
+            yield _Atom(line, weight, rank, mark, fence)
         else:
             for number, (piece, inner_rank) in enumerate(_split_line(line, limit)):
-                yield _Atom(piece, inner_rank if number else rank, section if number else mark, fence)
+                own_rank, own_mark = (inner_rank, section) if number else (rank, mark)
+                yield _Atom(piece, weigh(piece), own_rank, own_mark, fence)
         before = line
 
 

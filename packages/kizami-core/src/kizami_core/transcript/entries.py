@@ -14,21 +14,26 @@ from kizami_core.records import Record, ToolCall
 from kizami_core.transcript.injected import strip_injected, strip_memory
 from kizami_core.transcript.lines import ReadTally, read_objects
 from kizami_core.transcript.prompts import human_text, split_plan
+from kizami_core.transcript.sidechains import Sidechain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import BinaryIO, Literal, TypeAlias
 
+    from kizami_core.transcript.resume import Reading
+
+    Speakers: TypeAlias = "Literal['person', 'agent'] | Sidechain"
+
     EntryKind = Literal[
-        "prompt", "queued_prompt", "answer", "results", "enqueue", "dequeue", "remove", "popAll"
+        "prompt", "queued_prompt", "answer", "results", "enqueue", "dequeue", "remove", "popAll", "compaction"
     ]
     Block: TypeAlias = "str | ToolCall | ToolResult"
     Part = tuple[EntryKind, tuple[Block, ...]]
     # The parts of a record, and why there are none.
     Decoded = tuple[list[Part], str]
 
-_CONVERSATION_TYPES = frozenset({"user", "assistant", "attachment", "queue-operation"})
+_CONVERSATION_TYPES = frozenset({"user", "assistant", "attachment", "queue-operation", "system"})
 _QUEUE_KINDS: Mapping[str, EntryKind] = {
     "enqueue": "enqueue",
     "dequeue": "dequeue",
@@ -52,15 +57,17 @@ class ToolResult(Record):
 class Entry(Record):
     """One record of the conversation, or the part of it that is of one kind.
 
-    ======================== ===================================================================
-    kind                     blocks
-    ======================== ===================================================================
-    prompt                   the person's text; behind it the plan that it carries out, if any queued_prompt
-    the same, typed while the model worked and delivered to it mid-turn answer                   texts and
-    tool calls of the model, in order results                  tool results enqueue, popAll          a text
-    that went into the client's queue, or came back out of it ("" if not a person's) dequeue, remove
-    nothing: the queue's next text became a record of its own, or was delivered mid-turn
-    ======================== ===================================================================
+    =============== ===============================================================================
+    kind            blocks
+    =============== ===============================================================================
+    prompt          the person's text; behind it the plan that it carries out, if any
+    queued_prompt   the same, typed while the model worked and delivered to it mid-turn
+    answer          texts and tool calls of the model, in order
+    results         tool results
+    enqueue, popAll a text that went into the client's queue, or came back out of it ("" if not a person's)
+    dequeue, remove nothing: the queue's next text became a record of its own, or was delivered mid-turn
+    compaction      nothing: what the compaction kept of the conversation before it may follow as copies
+    =============== ===============================================================================
 
     ``timestamp`` is UTC ``YYYY-MM-DD HH:MM:SS``, that of the record before where this one has none, or "".
     ``uuid``, ``message_id`` and ``cwd`` are "" where the record has none. ``start`` and ``end`` are byte
@@ -77,38 +84,69 @@ class Entry(Record):
     end: int
 
 
-def read_entries(stream: BinaryIO, tally: ReadTally, *, start: int = 0) -> Iterator[Entry]:
-    """Read the conversation of a transcript from byte ``start`` on, in file order.
+def read_entries(
+    stream: BinaryIO, tally: ReadTally, reading: Reading, *, speakers: Speakers = "person"
+) -> Iterator[Entry]:
+    """Read the conversation of a transcript in file order, from where ``reading`` begins.
 
     One line is held at a time, and of every record read a number that tells its copies (compaction writes
     records again with the same uuid; only the first counts).
+
+    Args:
+        stream: the file.
+        tally: counts what is met.
+        reading: what is known from the records before; it follows along.
+        speakers: "person" leaves out what sub-agents wrote into their parent's transcript, a sidechain is one
+            of these and leaves out all else, "agent" leaves out nothing (the transcript is a sub-agent's).
     """
-    seen: set[int] = set()
-    timestamp = ""
-    for record, begin, end in read_objects(stream, tally, wanted=_CONVERSATION_TYPES, start=start):
-        parts = _decode(record, tally)
-        timestamp = _utc(record.get("timestamp")) or timestamp
+    is_agent = speakers != "person"
+    for record, begin, end in read_objects(
+        stream, tally, wanted=_CONVERSATION_TYPES, start=reading.start.offset
+    ):
+        uuid = _text(record.get("uuid"))
+        if isinstance(speakers, Sidechain):
+            if begin >= speakers.end:
+                return
+            if uuid not in speakers.uuids:
+                continue
+        if not is_agent and record.get("isSidechain") is True:
+            reading.has_sidechains = True
+        parts = _decode(record, tally, is_agent=is_agent)
+        reading.enter(record, _utc(record.get("timestamp")))
         if not parts:
             continue
-        uuid = _text(record.get("uuid"))
-        if uuid:
-            if hash(uuid) in seen:
-                tally.skip(f"{record['type']}: repeated")
-                continue
-            seen.add(hash(uuid))
+        if uuid and reading.is_copy(uuid):
+            tally.skip(f"{record['type']}: repeated")
+            continue
         message = record.get("message")
         message_id = _text(message.get("id")) if isinstance(message, dict) else ""
         for kind, blocks in parts:
-            yield Entry(kind, blocks, uuid, message_id, timestamp, _text(record.get("cwd")), begin, end)
+            yield Entry(kind, blocks, uuid, message_id, reading.clock, _text(record.get("cwd")), begin, end)
 
 
-def _decode(record: dict[str, object], tally: ReadTally) -> list[Part]:
+def read_queued(stream: BinaryIO, tally: ReadTally, reading: Reading, offset: int) -> list[Entry]:
+    """Read the record at ``offset`` once more: a prompt that waited in the queue (else nothing)."""
+    record, begin, end = next(
+        read_objects(stream, tally, wanted=_CONVERSATION_TYPES, start=offset), ({}, offset, offset)
+    )
+    uuid, time = _text(record.get("uuid")), _utc(record.get("timestamp")) or reading.clock
+    return [
+        Entry(kind, blocks, uuid, "", time, _text(record.get("cwd")), begin, end)
+        for kind, blocks in _decode(record, tally, is_agent=False)
+        if kind == "enqueue"
+    ]
+
+
+def _decode(record: dict[str, object], tally: ReadTally, *, is_agent: bool) -> list[Part]:
     kind = record.get("type")
     if not isinstance(kind, str) or kind not in _CONVERSATION_TYPES:
         tally.skip(kind)
         return []
-    if record.get("isSidechain") is True:
-        parts: list[Part] = []
+    parts: list[Part] = []
+    if is_agent:
+        # A sub-agent's prompts come from the model, whatever the record says of their source.
+        parts, reason = _DECODERS[kind]({**record, "origin": None, "promptSource": None})
+    elif record.get("isSidechain") is True:
         reason = "sidechain"
     else:
         parts, reason = _DECODERS[kind](record)
@@ -183,11 +221,18 @@ def _queue_operation(record: dict[str, object]) -> Decoded:
     return [(kind, ("" if words.startswith(("/", "!")) else words,))], ""
 
 
+def _system(record: dict[str, object]) -> Decoded:
+    compaction = record.get("compactMetadata")
+    has_kept_some = isinstance(compaction, dict) and compaction.get("preservedMessages")
+    return [("compaction", ())] if has_kept_some else [], ""
+
+
 _DECODERS: Mapping[str, Callable[[dict[str, object]], Decoded]] = {
     "user": _user,
     "assistant": _assistant,
     "attachment": _attachment,
     "queue-operation": _queue_operation,
+    "system": _system,
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from kizami_core.errors import TranscriptError
 from kizami_core.json_text import parse_prefix
 from kizami_core.records import ReadReport
 
@@ -50,6 +51,7 @@ class ReadTally:
 
     def __init__(self) -> None:
         self.lines = 0
+        self.bytes_read = 0
         self.broken_lines = 0
         self.skipped: dict[str, int] = {}
 
@@ -63,6 +65,12 @@ class ReadTally:
     def report(self, turns: int) -> ReadReport:
         """Return the counts so far as a record."""
         return ReadReport(self.lines, turns, dict(sorted(self.skipped.items())), self.broken_lines)
+
+
+def unreadable(path: str, error: OSError) -> TranscriptError:
+    """Return the error for a transcript that can't be opened or read."""
+    reason = error.strerror or error
+    return TranscriptError(f"{path} can't be read ({reason}). Check the path and its permissions.")
 
 
 def read_objects(
@@ -84,6 +92,7 @@ def read_objects(
     while line := stream.readline(MAX_LINE_BYTES):
         begin, position = position, position + len(line)
         tally.lines += 1
+        tally.bytes_read += len(line)
         if printed:
             if _continues_printed(line, len(printed), position - printed_begin):
                 printed.append(line)

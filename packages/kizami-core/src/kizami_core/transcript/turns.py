@@ -6,20 +6,23 @@ the results of parallel tool calls, everything before a compaction and whatever 
 
 from __future__ import annotations
 
-import os
-
-from kizami_core.errors import TranscriptError
 from kizami_core.records import ToolCall, Turn
-from kizami_core.transcript.entries import ToolResult, read_entries
+from kizami_core.transcript.entries import ToolResult, read_entries, read_queued
 from kizami_core.transcript.excerpts import LINE_CHARS, hold
-from kizami_core.transcript.lines import ReadTally
+from kizami_core.transcript.lines import ReadTally, unreadable
+from kizami_core.transcript.names import is_agent_transcript, session_id_of
+from kizami_core.transcript.prompt_queue import PromptQueue
+from kizami_core.transcript.resume import FROM_START, Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
 
     from kizami_core.records import ReadReport
-    from kizami_core.transcript.entries import Entry
+    from kizami_core.transcript.entries import Entry, Speakers
+    from kizami_core.transcript.resume import Place, ResumePoint
+    from kizami_core.transcript.sidechains import Sidechain
 
 # What is held of one tool output or one text of a tool's input is far more than rendering keeps of it.
 _HELD = {"head_chars": 64_000, "tail_chars": 16_000, "line_chars": 4 * LINE_CHARS}
@@ -31,21 +34,9 @@ _HELD_WHEN_FULL = {
     "line_chars": LINE_CHARS,
 }
 _MAX_INPUT_DEPTH = 8
-_MAX_QUEUED = 64
-
-
-def session_id_of(path: str) -> str:
-    """Return the session id of a transcript: its file's name without the extension.
-
-    The ids in the records can be those of the sessions that it was resumed or forked from.
-    """
-    return os.path.splitext(_components(path)[-1])[0]
-
-
-def is_agent_transcript(path: str) -> bool:
-    """Whether a transcript is that of a sub-agent, whose prompts are the model's."""
-    *folders, name = _components(path)
-    return name.startswith("agent-") or "subagents" in folders[-3:]
+# A turn with more than this between its first record and an answer goes on as another turn, without a prompt.
+# A session that works for hours on one prompt is thus never read again from its beginning.
+_FULL_TURN_BYTES = 1_000_000
 
 
 class TranscriptReader:
@@ -57,78 +48,110 @@ class TranscriptReader:
         for turn in reader:
             ...
         reader.report()  # what was met on the way
+        reader.reading.resume_point(reader.reading.resume)  # where a later reading goes on
 
-    ``start`` is a byte offset to begin at, such as the ``start_offset`` of a turn seen before. Copies of
-    records (same uuid) are told only among those read.
+    Args:
+        path: the file.
+        resume: where to begin; a point of this file, else what is read means nothing.
+        sidechain: read what this sub-agent wrote into its parent's transcript, and nothing else.
 
     Raises:
         TranscriptError: while iterating, when the file can't be opened or read.
     """
 
-    def __init__(self, path: str, *, start: int = 0) -> None:
+    def __init__(
+        self, path: str, *, resume: ResumePoint = FROM_START, sidechain: Sidechain | None = None
+    ) -> None:
         self._path = path
-        self._start = start
+        self._session_id = session_id_of(path)
+        self._resume = resume
+        self._speakers: Speakers = sidechain or ("agent" if is_agent_transcript(path) else "person")
         self._tally = ReadTally()
         self._turns = 0
+        self.reading = Reading(resume, self._session_id)
 
     def __iter__(self) -> Iterator[Turn]:
         self._tally = ReadTally()
         self._turns = 0
+        self.reading = Reading(self._resume, self._session_id)
         try:
             with open(self._path, "rb") as stream:
-                entries = read_entries(stream, self._tally, start=self._start)
-                session_id = session_id_of(self._path)
-                for turn in split_turns(entries, session_id=session_id, is_from_start=self._start == 0):
+                queue = PromptQueue(
+                    self._queued(stream, self._resume.waiting), self._queued(stream, self._resume.delivered)
+                )
+                entries = read_entries(stream, self._tally, self.reading, speakers=self._speakers)
+                # A sub-agent that answers without having been asked is only warming up.
+                is_answer_a_beginning = self._speakers == "person" or bool(self._resume.seen)
+                for turn in split_turns(
+                    entries, self.reading, queue, is_answer_a_beginning=is_answer_a_beginning
+                ):
                     self._turns += 1
                     yield turn
         except OSError as error:
-            reason = error.strerror or error
-            raise TranscriptError(
-                f"{self._path} can't be read ({reason}). Check the path and its permissions."
-            ) from error
+            raise unreadable(self._path, error) from error
 
     def report(self) -> ReadReport:
         """Return what the latest iteration met so far."""
         return self._tally.report(self._turns)
 
+    def bytes_read(self) -> int:
+        """Return how many bytes of conversation the latest iteration read so far."""
+        return self._tally.bytes_read
 
-def split_turns(entries: Iterable[Entry], *, session_id: str, is_from_start: bool = True) -> Iterator[Turn]:
-    """Gather entries into turns.
+    def _queued(self, stream: BinaryIO, offsets: Sequence[int]) -> list[Entry]:
+        tally = ReadTally()
+        entries = [entry for offset in offsets for entry in read_queued(stream, tally, self.reading, offset)]
+        self._tally.bytes_read += tally.bytes_read
+        return entries
+
+
+def split_turns(
+    entries: Iterable[Entry], reading: Reading, queue: PromptQueue, *, is_answer_a_beginning: bool
+) -> Iterator[Turn]:
+    """Gather entries into turns; ``reading`` learns where the turns begin that may still grow.
 
     A prompt typed while the model worked begins a turn where it was delivered. What the model says before any
-    prompt is a turn with an empty prompt if the entries come from the start of the file (a session carried on
-    from another file); else it belongs to a turn that began before.
+    prompt is a turn with an empty prompt if ``is_answer_a_beginning`` (a session carried on from another
+    file); else it belongs to a turn that began before. So it does behind a compaction: a fork of a compacted
+    session begins with copies of what the compaction kept, and the turn is in the first file.
     """
     # The turn that grows, and before it one that may still wait for tool results.
     opened: list[_OpenTurn] = []
-    cwd = ""
-    queue = _PromptQueue()
+    cwd = reading.cwd
     for entry in entries:
+        if entry.kind == "compaction" and not opened:
+            is_answer_a_beginning = False
+        waiting, delivered = queue.waiting, queue.delivered
         beginnings = queue.follow(entry)
-        if entry.kind == "answer" and is_from_start and not opened and not beginnings:
-            beginnings = [entry.replace(kind="prompt", blocks=("",))]
+        if entry.kind == "answer" and not beginnings:
+            is_one = opened[-1].goes_on_as_another(entry) if opened else is_answer_a_beginning
+            beginnings = [entry.replace(kind="prompt", blocks=("",))] if is_one else []
+        here = reading.place(entry.start, waiting, delivered)
         for beginning in beginnings:
             if opened and opened[-1].is_begun_again(beginning):
                 continue
             while opened and (len(opened) > 1 or not opened[0].awaits_results()):
-                yield opened.pop(0).close(session_id)
+                closed = opened.pop(0)
+                reading.resume = opened[0].place if opened else here
+                yield closed.close(reading.session_id)
             cwd = beginning.cwd or cwd
-            opened.append(_OpenTurn(beginning, cwd))
-        if entry.kind == "answer" and opened:
-            opened[-1].add_answer(entry)
-        elif entry.kind == "results":
-            for turn in opened:
-                turn.take_results(entry)
+            reading.cwd = reading.cwd or cwd
+            opened.append(_OpenTurn(beginning, here, cwd))
+        for turn in opened[-1:] if entry.kind == "answer" else opened:
+            turn.take(entry)
+    if opened:
+        reading.resume = opened[0].place
     for turn in opened:
-        yield turn.close(session_id)
+        yield turn.close(reading.session_id)
 
 
 class _OpenTurn:
     """A turn that still grows."""
 
-    def __init__(self, beginning: Entry, cwd: str) -> None:
+    def __init__(self, beginning: Entry, place: Place, cwd: str) -> None:
         prompt, *plan = beginning.blocks
         assert isinstance(prompt, str)
+        self.place = place
         self._cwd = cwd
         self._beginning = beginning
         self._prompt = prompt
@@ -137,6 +160,7 @@ class _OpenTurn:
         self._calls: dict[str, int] = {}  # index in parts by the id of the call
         self._said: set[tuple[str, str]] = set()
         self._tool_chars = 0
+        self._message_id = ""
 
     def awaits_results(self) -> bool:
         """Whether a tool call has no output yet."""
@@ -146,7 +170,19 @@ class _OpenTurn:
         """Whether a prompt is this turn's own: some versions write it when delivered and as a record too."""
         return self._beginning.kind != "prompt" and beginning.blocks[0] == self._prompt
 
-    def add_answer(self, entry: Entry) -> None:
+    def goes_on_as_another(self, answer: Entry) -> bool:
+        """Whether the turn is full; the records of one response stay together."""
+        is_full = answer.start - self.place.offset > _FULL_TURN_BYTES
+        return is_full and (not answer.message_id or answer.message_id != self._message_id)
+
+    def take(self, entry: Entry) -> None:
+        """Take what an entry has for this turn."""
+        if entry.kind == "answer":
+            self._add_answer(entry)
+        elif entry.kind == "results":
+            self._take_results(entry)
+
+    def _add_answer(self, entry: Entry) -> None:
         """Add what the model said and did; one response comes in several records, some of them repeating."""
         for block in entry.blocks:
             if isinstance(block, str):
@@ -158,9 +194,10 @@ class _OpenTurn:
             elif isinstance(block, ToolCall) and (not block.id or block.id not in self._calls):
                 self._calls[block.id] = len(self._parts)
                 self._parts.append(block.replace(input=self._held(block.input, entry)))
+        self._message_id = entry.message_id
         self._end = entry.end
 
-    def take_results(self, entry: Entry) -> None:
+    def _take_results(self, entry: Entry) -> None:
         """Give the calls of this turn their outputs; the first output of a call counts."""
         for result in entry.blocks:
             index = self._calls.get(result.call_id) if isinstance(result, ToolResult) else None
@@ -194,45 +231,6 @@ class _OpenTurn:
         return {name: _bounded(value, bounds, _MAX_INPUT_DEPTH) for name, value in arguments.items()}
 
 
-class _PromptQueue:
-    """The client's queue of prompts typed while the model works.
-
-    Since 2.1.97 such a prompt stands in the transcript when it is delivered (``queued_prompt``). Before, only
-    the queue's own records tell of it: ``enqueue`` with the text and ``remove`` at the delivery.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: list[Entry] = []
-        self._delivered: list[Entry] = []
-
-    def follow(self, entry: Entry) -> list[Entry]:
-        """Take notice of an entry; return the prompts that begin a turn before it or with it."""
-        kind = entry.kind
-        if kind == "enqueue":
-            self._waiting = [*self._waiting[1 - _MAX_QUEUED :], entry]
-        elif kind in ("dequeue", "remove") and self._waiting:
-            oldest = self._waiting.pop(0)
-            if kind == "remove" and oldest.blocks[0]:
-                self._delivered.append(oldest)
-        elif kind == "popAll":
-            self._waiting = _without_first(self._waiting, entry)
-        elif kind in ("prompt", "queued_prompt"):
-            self._waiting = _without_first(self._waiting, entry)
-            self._delivered = _without_first(self._delivered, entry)
-        beginnings: list[Entry] = []
-        if kind in ("prompt", "answer"):
-            beginnings, self._delivered = self._delivered, []
-        return [*beginnings, entry] if kind in ("prompt", "queued_prompt") else beginnings
-
-
-def _without_first(entries: list[Entry], other: Entry) -> list[Entry]:
-    """Return the entries without the first that has the text of another."""
-    for index, entry in enumerate(entries):
-        if entry.blocks[0] == other.blocks[0]:
-            return entries[:index] + entries[index + 1 :]
-    return entries
-
-
 def _bounded(value: object, bounds: dict[str, int], depth: int) -> object:
     """Bound the texts in a tool's input; what is nested too deeply for anyone to read is left out."""
     if isinstance(value, str):
@@ -244,8 +242,3 @@ def _bounded(value: object, bounds: dict[str, int], depth: int) -> object:
     if isinstance(value, list):
         return [_bounded(item, bounds, depth - 1) for item in value]
     return value
-
-
-def _components(path: str) -> list[str]:
-    """Split a path of this system or of Windows (hooks and exports name either)."""
-    return path.replace("\\", "/").split("/")

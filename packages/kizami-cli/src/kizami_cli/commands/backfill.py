@@ -1,0 +1,148 @@
+"""`kizami backfill`: everything that Claude Code still keeps on disk becomes memories."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import closing
+from tempfile import TemporaryDirectory
+
+import click
+
+from kizami_cli.console import count, show, show_json, size
+from kizami_cli.history import (
+    Failure,
+    default_workers,
+    describe,
+    save_history,
+    say_failures,
+    say_what_maintenance_takes,
+    total_size,
+)
+from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.progress import progress
+from kizami_core.backfill import count_turns, unsaved, within_project
+from kizami_core.errors import ConfigError, TranscriptError
+from kizami_core.paths import claude_config_dir
+from kizami_core.storage.connection import open_database
+from kizami_core.timestamps import epoch_seconds, parse_age, parse_date
+from kizami_core.transcript.history import find_transcripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from kizami_core.transcript.history import TranscriptFile
+
+_DAY_SECONDS = 86_400
+_MAX_WORKERS = 16
+
+
+@click.command("backfill")
+@common_options
+@click.option(
+    "--since", metavar="AGE|DATE", help="Only transcripts that changed since then: 30d, 2024-01-31."
+)
+@click.option("--dry-run", is_flag=True, help="Only count what would be saved.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: the counts.")
+@click.option(
+    "--workers",
+    type=click.IntRange(0, _MAX_WORKERS),
+    help="Processes that read ahead, 0 for none. By default 2 where there are several cores.",
+)
+@click.pass_obj
+def command(
+    invocation: Invocation, since: str | None, workers: int | None, *, dry_run: bool, as_json: bool
+) -> None:
+    """Save the transcripts that Claude Code keeps (of all projects, unless --project names one).
+
+    The last changed one comes first, and what is saved already is skipped: stop it with Ctrl-C at any time
+    and start it again, also while Claude Code is running.
+    """
+    now = time.time()
+    limit = _moment(since, now) if since else 0.0
+    files = [file for file in find_transcripts(claude_config_dir(os.environ)) if file.mtime >= limit]
+    if dry_run and not os.path.exists(invocation.config.database_path):
+        with (
+            TemporaryDirectory() as folder,
+            closing(open_database(os.path.join(folder, "empty.db"))) as connection,
+        ):
+            _show_plan(connection, files, _wanted(invocation, connection, files), as_json=as_json)
+        return
+    with invocation.database(read_only=dry_run) as connection:
+        wanted = _wanted(invocation, connection, files)
+        if dry_run:
+            _show_plan(connection, files, wanted, as_json=as_json)
+            return
+        chosen = default_workers() if workers is None else workers
+        tally = save_history(connection, wanted, config=invocation.config, workers=chosen)
+        if as_json:
+            show_json(tally.as_dict())
+        elif not wanted:
+            show(f"Nothing to do: {count(len(files), 'transcript')} on disk, all saved.")
+        else:
+            show(describe(tally))
+        if tally.chunks_written:
+            say_what_maintenance_takes(connection, invocation.config, now)
+    _end(tally.failures, as_json=as_json)
+
+
+def _moment(since: str, now: float) -> float:
+    try:
+        return now - parse_age(since) * _DAY_SECONDS
+    except ConfigError:
+        pass
+    try:
+        return epoch_seconds(parse_date(since)) or 0.0
+    except ConfigError:
+        raise ConfigError(
+            f"{since!r} is neither an age nor a date. Write 12h, 90d, 6w or 2024-01-31."
+        ) from None
+
+
+def _wanted(
+    invocation: Invocation, connection: sqlite3.Connection, files: Sequence[TranscriptFile]
+) -> list[TranscriptFile]:
+    found = unsaved(connection, files)
+    project = invocation.project_filter(is_default_all=True)
+    return found if project is None else list(within_project(connection, found, project))
+
+
+def _show_plan(
+    connection: sqlite3.Connection,
+    files: Sequence[TranscriptFile],
+    wanted: Sequence[TranscriptFile],
+    *,
+    as_json: bool,
+) -> None:
+    turns = 0
+    failures: list[Failure] = []
+    with progress("Counting", total_size(wanted)) as advance:
+        for file in wanted:
+            try:
+                turns += count_turns(connection, file)
+            except TranscriptError as error:
+                failures.append(Failure(file.path, str(error)))
+            advance(file.size)
+    if as_json:
+        plan = {
+            "on_disk": len(files),
+            "transcripts": len(wanted),
+            "bytes": total_size(wanted),
+            "turns": turns,
+        }
+        show_json({**plan, "failures": [failure.as_dict() for failure in failures]})
+    else:
+        amount = (
+            f"{count(len(wanted), 'transcript')} ({size(total_size(wanted))}) with {count(turns, 'turn')}"
+        )
+        show(f"Would save {amount}, of {len(files):,} on disk.")
+    _end(failures, as_json=as_json)
+
+
+def _end(failures: Sequence[Failure], *, as_json: bool) -> None:
+    if failures and not as_json:
+        say_failures(failures)
+    if failures:
+        raise click.exceptions.Exit(1)

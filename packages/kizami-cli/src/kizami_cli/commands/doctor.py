@@ -1,0 +1,183 @@
+"""`kizami doctor`: whether everything is in place and works, what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import time
+from contextlib import closing
+
+import click
+
+from kizami_cli.backends import mode_problem
+from kizami_cli.console import count, show, show_json, show_table
+from kizami_cli.hook_command import find_program
+from kizami_cli.hook_probe import check_hooks
+from kizami_cli.invocation import Invocation, common_options
+from kizami_core import __version__
+from kizami_core.backfill import unsaved
+from kizami_core.config import load_config
+from kizami_core.errors import StorageError
+from kizami_core.maintenance.coverage import CLEANUP_DAYS, check_coverage, measure_coverage
+from kizami_core.maintenance.diagnosis import (
+    check_database,
+    check_disk,
+    check_foreign_database,
+    check_runtime,
+    free_bytes,
+)
+from kizami_core.maintenance.error_log import check_error_log, read_error_log
+from kizami_core.maintenance.findings import Finding, of_error
+from kizami_core.maintenance.hook_runs import check_hook_runs
+from kizami_core.maintenance.permissions import check_permissions, mend_permissions
+from kizami_core.maintenance.repair import repair
+from kizami_core.paths import claude_config_dir, config_path, default_database_path, error_log_path
+from kizami_core.storage.connection import open_database
+from kizami_core.transcript.history import find_transcripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kizami_core.config import Config
+    from kizami_core.transcript.history import TranscriptFile
+
+_STATES = ("ok", "warning", "problem")
+_STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+
+
+@click.command("doctor")
+@common_options
+@click.option(
+    "--repair", "is_repair", is_flag=True, help="Make anew what is derived, close what others can read."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
+@click.pass_context
+def command(context: click.Context, *, is_repair: bool, as_json: bool) -> None:
+    """Look at everything that Kizami needs, and say what to do about what is wrong.
+
+    Looks at Python and SQLite, the configuration, the hooks (each is started once, in a home that is thrown
+    away) and their last runs, the database and its indexes, the transcripts that are not saved yet, the
+    permissions, the disk and the error log. Nothing is changed unless --repair is given, which never touches
+    a chunk: it rebuilds both full-text indexes and the rows of sessions, and mends permissions.
+
+    The exit code is 1 when there is a problem, 0 otherwise, warnings included.
+
+    \b
+    --json prints one object:
+      state     "ok", "warning" or "problem": the worst of all checks
+      version   Kizami's own
+      checks    a list in a fixed order; each with check (a name such as
+                "hooks"), state, found, remedy ("" if none) and figures
+                (numbers by name)
+      repaired  what --repair did, a list of texts
+    """  # noqa: D301 - click's mark for text that is not to be wrapped
+    invocation: Invocation = context.obj
+    now = time.time()
+    path = invocation.config_path or config_path(os.environ)
+    config = load_config(path, os.environ)[0]
+    repaired, failed = _repair(path, config) if is_repair else ([], [])
+    findings = [*_check_all(invocation, path, config, now), *failed]
+    worst = max((finding.state for finding in findings), key=_STATES.index)
+    if as_json:
+        checks = [finding.as_dict() for finding in findings]
+        show_json({"state": worst, "version": __version__, "checks": checks, "repaired": repaired})
+    else:
+        _show(findings, repaired)
+    context.exit(1 if worst == "problem" else 0)
+
+
+def _check_all(invocation: Invocation, path: str, config: Config, now: float) -> list[Finding]:
+    program = find_program(sys.argv[0], sys.executable, os.environ)
+    explicit = os.path.abspath(invocation.config_path) if invocation.config_path else ""
+    hooks = check_hooks(os.environ, program, explicit, invocation.project_path())
+    cleanup_days = CLEANUP_DAYS if hooks.cleanup_days is None else hooks.cleanup_days
+    files = find_transcripts(claude_config_dir(os.environ))
+    coverage = measure_coverage(
+        files, _unsaved(config.database_path, files), now=now, cleanup_days=cleanup_days
+    )
+    log = error_log_path(os.environ)
+    return [
+        *check_runtime(),
+        *_check_config(path),
+        *hooks.findings,
+        *check_hook_runs(
+            os.environ,
+            hooks.installed,
+            read_error_log(log, since=0),
+            since=hooks.changed_at,
+            newest_transcript=files[0].mtime if files else None,
+        ),
+        *check_database(config, now),
+        *check_foreign_database(default_database_path(os.environ), config.database_path),
+        check_coverage(coverage, cleanup_days),
+        *check_permissions(os.environ, config=path, database=config.database_path),
+        check_disk(config.database_path, free_bytes(config.database_path)),
+        *check_error_log(log, now),
+    ]
+
+
+def _check_config(path: str) -> list[Finding]:
+    config, problems = load_config(path, os.environ)
+    findings = [
+        Finding("configuration", "warning", f"{problem.key} {problem.message}", f"Correct it in {path}")
+        for problem in problems
+    ]
+    if problem := mode_problem(config.search_mode):
+        findings.append(Finding("configuration", "warning", problem))
+    if not config.auto_recall:
+        findings.append(
+            Finding("configuration", "ok", "hooks.autoRecall is false: prompts bring nothing back")
+        )
+    state = f"{path} is read" if os.path.exists(path) else f"{path} is not there: the defaults apply"
+    return findings or [Finding("configuration", "ok", state)]
+
+
+def _unsaved(database: str, files: list[TranscriptFile]) -> list[TranscriptFile]:
+    """Return the transcripts that the database has not read to their end: all, where it can't be read."""
+    try:
+        with closing(open_database(database, read_only=True)) as connection:
+            return unsaved(connection, files)
+    except (FileNotFoundError, StorageError, sqlite3.Error):
+        return files
+
+
+def _repair(path: str, config: Config) -> tuple[list[str], list[Finding]]:
+    """Mend what can be mended; return what was done, and what could not be done."""
+    database = config.database_path
+    done: list[str] = []
+    try:
+        done += mend_permissions(os.environ, config=path, database=database)
+        if not os.path.exists(database):
+            return done, []
+        with closing(open_database(database)) as connection:
+            report = repair(connection)
+    except StorageError as error:
+        return done, [of_error("repair", error)]
+    done += [f"{name}: was missing, made anew" for name in report.restored]
+    done.append(f"full-text indexes: rebuilt from {count(report.chunks_indexed, 'chunk')}")
+    done.append(f"sessions: {count(report.sessions, 'row')} brought in line with their chunks")
+    if report.sessions_dropped:
+        done.append(f"sessions: {count(report.sessions_dropped, 'row')} without chunks removed")
+    return done, []
+
+
+def _show(findings: list[Finding], repaired: list[str]) -> None:
+    for text in repaired:
+        show(f"repaired: {text}")
+    if not sys.stdout.isatty():
+        show_table((), ((item.state, item.check, item.found, item.remedy) for item in findings))
+        return
+    if repaired:
+        show()
+    rows: list[tuple[str, str, str]] = []
+    for item in findings:
+        rows.append((item.state, item.check, item.found))
+        if item.remedy:
+            rows.append(("", "", f"→ {item.remedy}"))
+    show_table(("state", "check", "found"), rows, whole=("state", "check"), styles=_STYLES)
+    show()
+    problems, warnings = (sum(item.state == state for item in findings) for state in ("problem", "warning"))
+    if problems or warnings:
+        show(f"{count(problems, 'problem')}, {count(warnings, 'warning')}.")
+    else:
+        show("All is well.")

@@ -1,0 +1,213 @@
+"""Backfill: save all of the history on disk, the last changed transcript first.
+
+Each transaction holds whole segments together with how far they read, so that a backfill that ends anywhere
+is carried on by the next one, and hooks of running sessions write in between. A transcript that can't be read
+is reported, and the others go on. Nothing is ever deleted because its source is gone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from kizami_core.errors import TranscriptError
+from kizami_core.reading_ahead import ReadersAhead, Request
+from kizami_core.records import Record
+from kizami_core.retrieval import word_index
+from kizami_core.segments import storage_key, transcript_state, usable_reading
+from kizami_core.storage.connection import transaction
+from kizami_core.storage.project_aliases import project_of
+from kizami_core.storage.sessions import stored_session
+from kizami_core.storage.transcripts import read_states
+from kizami_core.storage.turns import awaited_answers
+from kizami_core.timestamps import format_utc
+from kizami_core.transcript.names import is_agent_transcript, session_id_of
+from kizami_core.transcript.resume import FROM_START
+from kizami_core.transcript.turns import TranscriptReader
+from kizami_core.turn_writer import TurnWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+
+    from kizami_core.config import Config
+    from kizami_core.reading_ahead import Prepared, Waiting
+    from kizami_core.segments import TranscriptState
+    from kizami_core.transcript.history import TranscriptFile
+
+# Chunks of one transaction: a tenth of a second of the write lock, so that hooks get their turn.
+_CHUNKS_AT_ONCE = 200
+_CACHE_KB = 32_000
+
+
+class Step(Record):
+    """What was done of one transcript, its sub-agents' part in it included, since the step before it.
+
+    ``advanced`` counts bytes of the transcript. ``is_done`` marks its last step; ``error`` says why it could
+    not be read (to its end).
+    """
+
+    path: str
+    session_id: str
+    advanced: int
+    turns_written: int = 0
+    turns_unchanged: int = 0
+    chunks_written: int = 0
+    is_done: bool = False
+    error: str = ""
+
+
+def unsaved(connection: sqlite3.Connection, files: Iterable[TranscriptFile]) -> list[TranscriptFile]:
+    """Return the transcripts that changed since they were saved, in the order given."""
+    states = read_states(connection)
+    return [file for file in files if states.get(storage_key(file.path)) != (file.size, file.mtime)]
+
+
+def within_project(
+    connection: sqlite3.Connection, files: Iterable[TranscriptFile], project_path: str
+) -> Iterator[TranscriptFile]:
+    """Yield the transcripts whose session belongs to a project; the beginnings of unknown ones are read."""
+    for file in files:
+        session = stored_session(connection, session_id_of(file.path))
+        if session is not None:
+            found = session.project_path
+        else:
+            try:
+                first = next(iter(TranscriptReader(file.path)), None)
+            except TranscriptError:
+                continue
+            found = project_of(connection, first.cwd, started_at=first.started_at) if first else ""
+        if found == project_path:
+            yield file
+
+
+def count_turns(connection: sqlite3.Connection, file: TranscriptFile) -> int:
+    """Return how many turns a save would read, with those that it would find stored already.
+
+    Raises:
+        TranscriptError: the file can't be read.
+    """
+    known = usable_reading(connection, transcript_state(file.path))
+    return sum(1 for _ in TranscriptReader(file.path, resume=known.point if known else FROM_START))
+
+
+def backfill(
+    connection: sqlite3.Connection,
+    files: Iterable[TranscriptFile],
+    *,
+    config: Config,
+    now: float,
+    workers: int = 0,
+) -> Iterator[Step]:
+    """Save transcripts in the order given and yield what was done, step by step.
+
+    What a step told is kept, however the iteration ends.
+
+    Args:
+        connection: a connection that may write.
+        files: the transcripts.
+        config: the settings for chunking.
+        now: seconds since the epoch.
+        workers: how many other processes read ahead (``reading_ahead``), 0 for none.
+
+    Raises:
+        StorageError: the database can't be written.
+    """
+    # More than the default of 2 MB: the indexes grow at many places at once.
+    connection.execute(f"""PRAGMA cache_size = -{_CACHE_KB}""")
+    word_index.catch_up(connection)
+    with ReadersAhead(workers, config) as readers:
+        yield from _Backfill(connection, readers, config, now).run(iter(files))
+
+
+class _Backfill:
+    def __init__(
+        self, connection: sqlite3.Connection, readers: ReadersAhead, config: Config, now: float
+    ) -> None:
+        self._connection = connection
+        self._readers = readers
+        self._config = config
+        self._now = now
+        # What the readers work at, in the order in which it will be written.
+        self._waiting: deque[Waiting] = deque()
+
+    def run(self, files: Iterator[TranscriptFile]) -> Iterator[Step]:
+        """Write segment by segment; several short ones make one transaction."""
+        group: list[tuple[Request, Prepared]] = []
+        while True:
+            yield from self._look_ahead(files)
+            if not self._waiting:
+                break
+            waiting = self._waiting.popleft()
+            try:
+                prepared = waiting.result()
+            except TranscriptError as error:
+                yield _failed(waiting.request.state.path, error)
+                continue
+            reading = prepared.segment.reading
+            if not prepared.segment.batch.is_last:
+                self._waiting.appendleft(self._readers.prepare(waiting.request.replace(known=reading)))
+            group.append((waiting.request, prepared))
+            if sum(len(prepared.terms) for _, prepared in group) >= _CHUNKS_AT_ONCE:
+                yield from self._write(group)
+                group = []
+        yield from self._write(group)
+
+    def _look_ahead(self, files: Iterator[TranscriptFile]) -> Iterator[Step]:
+        while len(self._waiting) < self._readers.ahead:
+            file = next(files, None)
+            if file is None:
+                return
+            try:
+                state = transcript_state(file.path)
+                known = usable_reading(self._connection, state)
+            except TranscriptError as error:
+                yield _failed(file.path, error)
+                continue
+            awaited = awaited_answers(self._connection, state.session_id)
+            self._waiting.append(self._readers.prepare(Request(state, known, awaited)))
+
+    def _write(self, group: list[tuple[Request, Prepared]]) -> Iterator[Step]:
+        with transaction(self._connection):
+            steps = [self._write_segment(request, prepared) for request, prepared in group]
+        yield from steps
+
+    def _write_segment(self, request: Request, prepared: Prepared) -> Step:
+        state, segment = request.state, prepared.segment
+        reading, terms = segment.reading, prepared.terms
+        own = self._writer(state, state.session_id, is_agent=is_agent_transcript(state.path))
+        own.write_within(
+            segment.batch,
+            parent=segment.parent,
+            path=storage_key(state.path),
+            reading=reading.replace(has_sidechains=reading.has_sidechains and not segment.batch.is_last),
+            known_terms=terms,
+        )
+        writers = [own]
+        for session_id, batch in prepared.sidechains:
+            writers.append(self._writer(state, session_id, is_agent=True))
+            writers[-1].write_within(batch, parent=state.session_id, known_terms=terms)
+        reports = [writer.report(prepared.read, prepared.bytes_read) for writer in writers]
+        return Step(
+            state.path,
+            state.session_id,
+            reading.size - (request.known.size if request.known else 0),
+            sum(report.turns_written for report in reports),
+            sum(report.turns_unchanged for report in reports),
+            sum(report.chunks_written for report in reports),
+            segment.batch.is_last,
+        )
+
+    def _writer(self, state: TranscriptState, session_id: str, *, is_agent: bool) -> TurnWriter:
+        return TurnWriter(
+            self._connection,
+            session_id,
+            hook_cwd="",
+            file_time=format_utc(min(state.mtime, self._now)),
+            now=self._now,
+            is_agent=is_agent,
+        )
+
+
+def _failed(path: str, error: TranscriptError) -> Step:
+    return Step(path, session_id_of(path), 0, is_done=True, error=str(error))
