@@ -127,9 +127,9 @@ def main():
     )
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "CLAUDE", "KIZAMI"))} | {
-            "HOME": folder
-        }
+        # PYTHONDONTWRITEBYTECODE and the like would make every run compile anew what a user's does once.
+        foreign = ("XDG_", "CLAUDE", "KIZAMI", "PYTHON")
+        env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)} | {"HOME": folder}
         bench = Bench(options.runs)
         bench.measure("kizami --version", [kizami, "--version"], env=env)
         bench.measure(
