@@ -25,6 +25,7 @@ import tempfile
 import time
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from backfill import ID
@@ -152,7 +153,7 @@ class Store:
 class Figures:
     """One line of the table."""
 
-    def __init__(self, name, wanted, choose, start):
+    def __init__(self, choose, start, name, wanted):
         self.name = name
         self._wanted = wanted
         self._choose = choose
@@ -175,14 +176,18 @@ class Figures:
             self.unsound += 1
             print(f"{self.name}: unsound after a kill ({doing}): {reports}", flush=True)
 
-    def note_end(self, found, expected, what):
+    def is_same(self, found, expected, what):
+        """Compare the rows after the next process's end with those that an uninterrupted one ends with."""
         if found == expected:
-            return
+            return True
         self.different += 1
         for table, wanted in expected.items():
+            if found[table] == wanted:
+                continue
             others = [row for row in found[table] if row not in wanted]
             missing = [row for row in wanted if row not in found[table]]
             print(f"{self.name}: {what}: {table}: {others[:2]} instead of {missing[:2]}"[:2000], flush=True)
+        return False
 
     def show(self):
         kills = sum(self.doing.values())
@@ -233,19 +238,17 @@ def lay_out(source, home):
 def answered_prefix(lines, choose):
     """Return how many lines the client had written when it ran Stop, and the answer that it told; or None.
 
-    The last record of the answer may be missing yet.
+    The record of the answer, after which a person's prompt or nothing follows, may be missing yet.
     """
     ends = []
-    for number, line in enumerate(lines):
+    for number, (line, following) in enumerate(zip(lines, [*lines[1:], b"{}"], strict=True)):
         try:
-            record, following = (
-                json.loads(line),
-                json.loads(lines[number + 1]) if number + 1 < len(lines) else {},
-            )
-            texts = [block["text"] for block in record["message"]["content"] if block["type"] == "text"]
-            is_end = record["type"] == "assistant" and not record.get("isSidechain") and texts
-            if is_end and isinstance(following.get("message", {}).get("content", ""), str):
-                ends.append((number + choose.randrange(2), texts[-1]))
+            record, after = json.loads(line), json.loads(following)
+            blocks = record["message"]["content"]
+            is_end = record["type"] == "assistant" and not record.get("isSidechain")
+            is_end = is_end and {block["type"] for block in blocks} == {"text"}
+            if is_end and isinstance(after.get("message", {}).get("content", ""), str):
+                ends.append((number + choose.randrange(2), blocks[-1]["text"]))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return choose.choice(ends) if ends else None
@@ -276,8 +279,8 @@ def kill_saves(figures, transcripts, home, choose):
             for _ in range(choose.randint(1, MAX_KILLS)):
                 figures.kill(killed, (save, end), seconds)
             killed.run(save, end)
-            figures.note_end(killed.contents(), whole.contents(), path)
-            if figures.is_done():
+            # After a difference the two go on anew, so that each is counted once.
+            if not figures.is_same(killed.contents(), whole.contents(), path) or figures.is_done():
                 break
 
 
@@ -288,7 +291,7 @@ def kill_and_go_on(figures, store, command, seconds, expected):
         for _ in range(MAX_KILLS):
             figures.kill(store, command, seconds)
         store.run(*command)
-        figures.note_end(store.contents(), expected, command[0])
+        figures.is_same(store.contents(), expected, command[0])
 
 
 def kill_prunes(figures, whole, home):
@@ -304,7 +307,7 @@ def kill_prunes(figures, whole, home):
         killed.take_over(saved)
         figures.kill(killed, command, seconds)
         killed.run(*command)
-        figures.note_end(killed.contents(), pruned.contents(), "prune")
+        figures.is_same(killed.contents(), pruned.contents(), "prune")
 
 
 def main():
@@ -332,19 +335,12 @@ def run(options, home):
     print(LINE.format(*HEADINGS), flush=True)
     empty = home / "empty.jsonl"
     empty.touch()
-    start = (
-        min(Store(home, "start").run(["save", "--stdin"], hook_fields(empty, "Stop")) for _ in range(9)) * 0.7
-    )
+    idle = Store(home, "idle")
+    start = min(idle.run(["save", "--stdin"], hook_fields(empty, "Stop")) for _ in range(9))
+    figures = partial(Figures, choose, start * 0.85)
     few = -(-options.count // 10)
-    saves, detached, backfills, prunes = (
-        Figures(name, wanted, choose, start)
-        for name, wanted in (
-            ("hook save", options.count),
-            ("detached save", few),
-            ("backfill", few),
-            ("prune", few),
-        )
-    )
+    saves, detached = figures("hook save", options.count), figures("detached save", few)
+    backfills, prunes = figures("backfill", few), figures("prune", few)
     kill_saves(saves, transcripts, home, choose)
     saves.show()
 
@@ -366,7 +362,7 @@ def run(options, home):
 
     kill_prunes(prunes, whole, home)
     prunes.show()
-    return int(any(figures.unsound or figures.different for figures in (saves, detached, backfills, prunes)))
+    return int(any(line.unsound or line.different for line in (saves, detached, backfills, prunes)))
 
 
 if __name__ == "__main__":
