@@ -1,9 +1,12 @@
 """Fixtures that every test folder uses."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+
+from memories import MemoryBook
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -15,3 +18,22 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip("the measured data (../shared) is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def noise(tmp_path_factory) -> Path:
+    """A database of 300 exchanges about other things, made once."""
+    path = tmp_path_factory.mktemp("noise") / "memory.db"
+    made = MemoryBook(path)
+    made.add_noise()
+    made.connection.close()
+    return path
+
+
+@pytest.fixture
+def noisy_book(noise, tmp_path):
+    """A database of the test's own, with 300 exchanges about other things."""
+    shutil.copy(noise, tmp_path / "memory.db")
+    made = MemoryBook(tmp_path / "memory.db")
+    yield made
+    made.connection.close()

@@ -1,31 +1,16 @@
-import shutil
-
 import pytest
 
 from kizami_core import recall as recall_module
 from kizami_core.recall import is_worth_asking, recall, search
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
-from memories import NOW, OTHER_PROJECT, PROJECT, MemoryBook, config
+from memories import NOW, OTHER_PROJECT, PROJECT, config
 
 GATE = RECOMMENDED_GATE
 
 
-@pytest.fixture(scope="module")
-def noise(tmp_path_factory):
-    """A database of 300 exchanges about other things, made once."""
-    path = tmp_path_factory.mktemp("noise") / "memory.db"
-    made = MemoryBook(path)
-    made.add_noise()
-    made.connection.close()
-    return path
-
-
 @pytest.fixture
-def book(noise, tmp_path):
-    shutil.copy(noise, tmp_path / "memory.db")
-    made = MemoryBook(tmp_path / "memory.db")
-    yield made
-    made.connection.close()
+def book(noisy_book):
+    return noisy_book
 
 
 def ask(book, prompt, *, session="now", project=PROJECT, now=NOW, **changes):

@@ -1,7 +1,6 @@
 """The retrieval faults measured in the TypeScript Kizami, by their numbers: none of them may come back."""
 
 import os
-import shutil
 import time
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from kizami_core.recall import recall, search
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
 from kizami_core.storage.projects import resolve_project
-from memories import NOW, OTHER_PROJECT, PROJECT, MemoryBook, config
+from memories import NOW, OTHER_PROJECT, PROJECT, config
 
 RECOMMENDED = {
     "project_scope": "tiered",
@@ -18,21 +17,9 @@ RECOMMENDED = {
 }
 
 
-@pytest.fixture(scope="module")
-def noise(tmp_path_factory):
-    path = tmp_path_factory.mktemp("noise") / "memory.db"
-    made = MemoryBook(path)
-    made.add_noise()
-    made.connection.close()
-    return path
-
-
 @pytest.fixture
-def book(noise, tmp_path):
-    shutil.copy(noise, tmp_path / "memory.db")
-    made = MemoryBook(tmp_path / "memory.db")
-    yield made
-    made.connection.close()
+def book(noisy_book):
+    return noisy_book
 
 
 def ask(book, prompt, *, session="now", project=PROJECT, **changes):
