@@ -70,7 +70,12 @@ class Lab:
         project.mkdir(exist_ok=True)
         env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         done = subprocess.run(
-            [self._command, *arguments], env=env, cwd=project, capture_output=True, text=True, check=False
+            [self._command, *arguments],
+            env=env,
+            cwd=project,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
         )
         if done.returncode:
             raise SystemExit(f"kizami {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
@@ -87,7 +92,7 @@ class Lab:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         )
 
@@ -101,7 +106,7 @@ class Lab:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         )
 

@@ -461,7 +461,7 @@ def test_on_a_read_only_or_full_disk_hooks_go_on_and_doctor_names_it(home, tmp_p
         env=home.env | {"PYTHON": sys.executable, "DISK": str(disk)},
         cwd=home.project,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     assert "exit code" not in done.stdout

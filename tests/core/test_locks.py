@@ -17,7 +17,7 @@ with ProcessLock(sys.argv[1]) as lock:
 
 def _hold(path):
     holder = subprocess.Popen(
-        [sys.executable, "-c", _HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     )
     return holder, holder.stdout.readline().strip()
 

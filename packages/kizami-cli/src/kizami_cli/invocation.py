@@ -60,7 +60,8 @@ class Invocation:
             connection = open_database(path, read_only=read_only)
         except FileNotFoundError:
             raise NotFoundError(
-                f"There is no database at {path} yet. Run `kizami setup`; from then on each turn is saved when its answer ends."
+                f"There is no database at {path} yet. Run `kizami setup`: from then on each turn is saved "
+                "when its answer ends."
             ) from None
         try:
             yield connection
