@@ -24,7 +24,7 @@ DIST = Path("dist").resolve()
 LOCKED = DIST / "locked.txt"
 LOWEST = DIST / "lowest.txt"
 CORE_TESTS = ("tests/core", "tests/properties", "tests/golden")
-CLI_TESTS = ("tests/cli", "tests/journeys")
+CLI_TESTS = ("tests/cli", "tests/journeys", "tests/packaging")
 MIN_BRANCHES = 0.95
 
 nox.needs_version = ">=2026.10"
@@ -128,16 +128,16 @@ def tests_core(session: nox.Session) -> None:
 
 @nox.session(name="tests-cli", python=PYTHONS, requires=["dist"])
 def tests_cli(session: nox.Session) -> None:
-    """Test everything where core and the command line are installed."""
+    """Test the command line, the hooks and the journeys where core and the command line are installed."""
     _install_wheels(session, "kizami_core", "kizami_cli")
-    _pytest(session, *(session.posargs or ["tests"]))
+    _pytest(session, *(session.posargs or CLI_TESTS))
 
 
 @nox.session(python=OLDEST, requires=["dist"])
 def lowest(session: nox.Session) -> None:
     """Test the command line with the oldest click and rich that its metadata allows."""
     _install_wheels(session, "kizami_core", "kizami_cli", versions=LOWEST)
-    _pytest(session, *(session.posargs or CLI_TESTS))
+    _pytest(session, *(session.posargs or ["tests/cli"]))
 
 
 @nox.session(python=OLDEST, requires=["dist"])
