@@ -69,6 +69,9 @@ def run(options, home):
     sessions = BusySessions(home / "transcripts", options.savers)
     errors, recalls, saves, lost = [], [], [], 0
     asked = answered = 0
+    for _ in range(2):  # so that there is something to ask for
+        beforehand = [("save", fields) for fields in sessions.grow()]
+        errors += faults(run_hooks(beforehand, env, meanwhile=sessions.finish_writing))
     for _ in range(options.rounds):
         questions = sessions.questions(options.recallers)
         savers = [("save", fields) for fields in sessions.grow()]

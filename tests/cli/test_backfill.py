@@ -133,6 +133,8 @@ def test_ctrl_c_ends_with_the_way_to_go_on_and_loses_nothing(kizami, home, worke
         env=home.env,
         cwd=home.project,
         start_new_session=True,
+        # Tests that were started in the background of a shell pass on a SIGINT that is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
     )
     assert process.stderr.readline() == b"Saving: 10 %\n"
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of its processes
