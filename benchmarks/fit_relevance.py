@@ -78,7 +78,7 @@ def examples(connection, phrases, work, folder):
         if query.words:
             retriever = LexicalRetriever(connection, f"{work}/{project}")
             statistics = retriever.statistics(query)
-            chunks = retriever.retrieve(query, statistics, limit=50)
+            chunks = retriever.retrieve(query, statistics, limit=30)
             for candidate in rerank(query, chunks, statistics)[:CANDIDATES]:
                 content = squeezed(candidate.chunk.content)
                 is_right = any(phrase in content for phrase in wanted)

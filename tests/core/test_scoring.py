@@ -18,7 +18,7 @@ def chunk(number, content="", session="s", index=0):
 
 
 def statistics(size=1_000, **frequencies):
-    postings = {term: Posting(frozenset(), df, is_complete=False) for term, df in frequencies.items()}
+    postings = {term: Posting((), frozenset(), df, is_complete=False) for term, df in frequencies.items()}
     return TermStatistics(size, postings)
 
 

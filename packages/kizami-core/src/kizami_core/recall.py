@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kizami_core.retrieval.query import Query
     from kizami_core.storage.resolutions import ResolvedFailure
 
-_CANDIDATES = 50
+_CANDIDATES = 30
 _TOKENS_PER_MEMORY = 125
 # What the client sends as a prompt without a person having typed it.
 _SYNTHETIC = (

@@ -90,7 +90,8 @@ def _ranked(failures: Sequence[ResolvedFailure], text: str) -> list[ResolvedFail
         for term in holders.keys() & set(index_terms(document)):
             holders[term].add(number)
     postings = {
-        term: Posting(frozenset(numbers), len(numbers), is_complete=True) for term, numbers in holders.items()
+        term: Posting(tuple(numbers), frozenset(numbers), len(numbers), is_complete=True)
+        for term, numbers in holders.items()
     }
     chunks = [
         Chunk(number, "", "", 0, document, "mixed", Metadata(), "", 0)

@@ -36,6 +36,7 @@ _MAX_TRIGRAMS = 24
 class Posting(Record):
     """Where a term stands: ``document_frequency`` is exact when ``is_complete``, else an estimate."""
 
+    newest_first: tuple[int, ...]
     chunk_ids: frozenset[int]
     document_frequency: int
     is_complete: bool
@@ -140,10 +141,13 @@ class LexicalRetriever:
             )
         ]
         if len(ids) < _POSTINGS:
-            return Posting(frozenset(ids), len(ids), is_complete=True)
+            return Posting(tuple(ids), frozenset(ids), len(ids), is_complete=True)
         reach = newest - ids[-1] + 1
         return Posting(
-            frozenset(ids), min(size, max(_POSTINGS, _POSTINGS * newest // reach)), is_complete=False
+            tuple(ids),
+            frozenset(ids),
+            min(size, max(_POSTINGS, _POSTINGS * newest // reach)),
+            is_complete=False,
         )
 
     def retrieve(self, query: Query, statistics: TermStatistics, *, limit: int) -> list[Chunk]:
@@ -158,11 +162,12 @@ class LexicalRetriever:
                     continue
                 credited.add(term)
                 weight = share * statistics.rarity(term)
-                for chunk_id in statistics.postings[term].chunk_ids:
+                for chunk_id in statistics.postings[term].newest_first:
                     scores[chunk_id] = scores.get(chunk_id, 0.0) + weight
         if not scores:
             return self._by_substring(query, limit)
-        best = sorted(scores, key=lambda chunk_id: (scores[chunk_id], chunk_id), reverse=True)[:limit]
+        # Equals stay in the order they were met, which is newest first.
+        best = sorted(scores, key=scores.__getitem__, reverse=True)[:limit]
         return self._load(best)
 
     def _by_substring(self, query: Query, limit: int) -> list[Chunk]:
