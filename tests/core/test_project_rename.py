@@ -26,7 +26,7 @@ def book(tmp_path):
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
-    """A home with the folder ``code/shop`` in it; ``work/shop`` is where that stood before."""
+    """A home with the folder ``code/shop`` in it; ``jobs/shop`` is where that stood before."""
     home = tmp_path.resolve() / "home"
     (home / "code" / "shop").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
@@ -122,7 +122,7 @@ def test_two_folders_of_the_same_name_stay_two(book, places):
     for project in (first, second):
         book.add(QUESTION, ANSWER, project=project, session=project)
     assert (_found_in(book, first), _found_in(book, second)) == ([first], [second])
-    with pytest.raises(NotFoundError, match=r"can be each of 2 projects: .*/play/shop, .*/jobs/shop"):
+    with pytest.raises(NotFoundError, match=r"can be each of 2 projects: .*/jobs/shop, .*/play/shop"):
         rename_project(book.connection, "shop", str(places / "code" / "shop"), now=NOW)
     rename_project(book.connection, first, str(places / "code" / "shop"), now=NOW)
     assert _found_in(book, second) == [second]
