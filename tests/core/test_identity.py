@@ -11,9 +11,10 @@ from kizami_core.editing import delete_chunks
 from kizami_core.errors import NotFoundError, TranscriptError
 from kizami_core.maintenance.integrity import IntegrityReport, check
 from kizami_core.overview import session_overview
-from kizami_core.recall import recall, search
+from kizami_core.recall import recall
 from kizami_core.recording import save_transcript
 from kizami_core.records import Session
+from kizami_core.searching import search
 from kizami_core.storage.chunks import session_chunks
 from kizami_core.storage.connection import open_database
 from kizami_core.storage.sessions import agent_sessions, find_session, list_sessions, stored_session

@@ -5,8 +5,8 @@ import pytest
 from kizami_core.errors import ConfigError, NotFoundError
 from kizami_core.maintenance.integrity import IntegrityReport, check
 from kizami_core.project_renaming import Renaming, rename_project
-from kizami_core.recall import search
 from kizami_core.recording import save_transcript
+from kizami_core.searching import search
 from kizami_core.storage.project_aliases import add_alias, is_within, project_of
 from kizami_core.storage.project_rows import ProjectRow, list_projects
 from kizami_core.timestamps import parse_date

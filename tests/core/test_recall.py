@@ -1,8 +1,9 @@
 import pytest
 
-from kizami_core import recall as recall_module
-from kizami_core.recall import is_worth_asking, recall, search
+from kizami_core import ranking as ranking_module
+from kizami_core.recall import is_worth_asking, recall
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
+from kizami_core.searching import search
 from memories import NOW, OTHER_PROJECT, PROJECT, config
 
 GATE = RECOMMENDED_GATE
@@ -139,8 +140,8 @@ def test_without_a_gate_something_is_always_shown(book):
 
 def test_relaxation_adds_old_memories_and_other_projects(book, monkeypatch):
     tried = []
-    real = recall_module.phases
-    monkeypatch.setattr(recall_module, "phases", lambda **kind: [tried.append(p) or p for p in real(**kind)])
+    real = ranking_module.phases
+    monkeypatch.setattr(ranking_module, "phases", lambda **kind: [tried.append(p) or p for p in real(**kind)])
     book.add("在庫引当の競合", "楽観ロックの version 列。", session="a")
     book.add("在庫引当の競合", "楽観ロックの version 列です。", session="b", at="2025-10-01 00:00:00")
     book.add("在庫引当の競合", "楽観ロックの version 列だ。", session="c", project=OTHER_PROJECT)

@@ -3,9 +3,10 @@ import pytest
 from kizami_core.config import parse_config
 from kizami_core.editing import delete_chunks, delete_session, edit_chunk
 from kizami_core.maintenance.retention import prune, run_maintenance
-from kizami_core.recall import recall, search
+from kizami_core.recall import recall
 from kizami_core.recording import save_transcript
 from kizami_core.resolutions import MAX_EXPLANATION_CHARS, Resolution, find_resolutions
+from kizami_core.searching import search
 from kizami_core.storage.connection import open_database
 from memories import MemoryBook, config
 from transcripts import BEGIN, Transcript, rows

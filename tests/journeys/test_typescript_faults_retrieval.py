@@ -5,8 +5,9 @@ import time
 
 import pytest
 
-from kizami_core.recall import recall, search
+from kizami_core.recall import recall
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
+from kizami_core.searching import search
 from kizami_core.storage.projects import resolve_project
 from memories import NOW, OTHER_PROJECT, PROJECT, config
 

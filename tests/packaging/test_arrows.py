@@ -19,9 +19,9 @@ LAYERS = (
     {"storage"},
     {"retrieval"},
     {"maintenance"},
-    {"preparation"},
+    {"preparation", "ranking"},
     {"segments", "turn_writer"},
-    {"reading_ahead", "recording", "project_renaming", "recall", "overview"}
+    {"reading_ahead", "recording", "project_renaming", "recall", "searching", "overview"}
     | {"editing", "export", "resolutions"},
     {"backfill"},
     {"capture", "memory"},

@@ -2,12 +2,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kizami_core.recall import recall, search
+from kizami_core.recall import recall
 from kizami_core.retrieval.decay import SECONDS_PER_DAY, decay
 from kizami_core.retrieval.normalize import fold
 from kizami_core.retrieval.query import analyze_query
 from kizami_core.retrieval.snippet import snippet
 from kizami_core.retrieval.terms import index_terms, stem, words
+from kizami_core.searching import search
 from kizami_core.transcript.tokens import estimate_tokens
 from memories import NOW, PROJECT, MemoryBook, config
 

@@ -13,9 +13,9 @@ from kizami_core.maintenance.retention import run_maintenance
 from kizami_core.paths import claude_config_dir, expand_user
 from kizami_core.paths import config_path as default_config_path
 from kizami_core.project_renaming import rename_project
-from kizami_core.recall import search
 from kizami_core.recording import save_transcript
 from kizami_core.resolutions import find_resolutions
+from kizami_core.searching import search
 from kizami_core.storage.chunks import find_chunk, session_chunks
 from kizami_core.storage.connection import open_database, reading
 from kizami_core.storage.project_rows import list_projects

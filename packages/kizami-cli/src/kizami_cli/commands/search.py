@@ -9,9 +9,9 @@ import click
 from kizami_cli.chunk_text import chunk_json, show_chunk
 from kizami_cli.console import say, short_ids, show_json
 from kizami_cli.invocation import Invocation, agents_option, common_options
-from kizami_core.recall import search
 from kizami_core.retrieval.query import analyze_query
 from kizami_core.retrieval.snippet import snippet
+from kizami_core.searching import search
 from kizami_core.storage.sessions import list_sessions
 
 _SHOWN_TOKENS = 200  # of each chunk
