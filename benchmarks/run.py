@@ -192,6 +192,11 @@ def main():
             + "2026-01-01 INFO worker finished job\n" * 80,
             "recall, prompt of 1 MB": japanese + "\n" + "2026-01-01 INFO worker finished job\n" * 28_000,
         }
+
+        def forget_shown():
+            # A session is shown a memory once; every run is to show it.
+            shutil.rmtree(database.parent / "shown", ignore_errors=True)
+
         for name, prompt in prompts.items():
             bench.measure(
                 name,
@@ -199,6 +204,7 @@ def main():
                 stdin=hook_input(prompt=prompt, hook_event_name="UserPromptSubmit"),
                 env=env,
                 goal="≤ 50 ms",
+                before=forget_shown,
             )
         bench.measure(
             "recall, from a small project (tiered)",
@@ -206,6 +212,7 @@ def main():
             env=env,
             goal="≤ 50 ms",
             stdin=hook_input(prompt=japanese, cwd="/home/dev/elsewhere", hook_event_name="UserPromptSubmit"),
+            before=forget_shown,
         )
         bench.measure(
             "inject",

@@ -53,7 +53,8 @@ def test_version(kizami):
         (["zzz"], 2, "`kizami --help` lists the commands."),
         (["embed", "--backfill"], 1, "pip install kizami-hybrid"),
         (["import-claude-mem"], 1, "pip install kizami-import"),
-        (["search"], 2, "Missing argument 'QUERY'"),
+        (["search"], 2, "Missing argument 'QUERY': words to look for, or an option such as --file."),
+        (["search", "x", "--since", "soon"], 1, "Write 12h, 90d, 6w or 2024-01-31."),
         (["list", "--limit", "0"], 2, "--limit"),
         (["--config", "/gone.json", "list"], 2, "/gone.json does not exist"),
         (["list", "--project", "x", "--all-projects"], 2, "exclude each other"),
@@ -115,6 +116,7 @@ def test_list_as_json_has_the_columns_of_sessions(kizami, home, two_projects):
             "first_message": FORMS[0],
             "last_message": FORMS[0],
             "parent_session_id": None,
+            "marks": {},
         }
     ]
 
@@ -274,7 +276,8 @@ def test_prune_deletes_by_age(kizami, home):
 def test_merge_shows_pairs_and_deletes_the_poorer_one(kizami, home):
     home.save(FORMS, ("フォームの状態管理はどうする？", FORMS[1] + "以上です。"))
     planned = kizami("merge", "--dry-run").output
-    assert planned.splitlines()[0].split("\t")[:2] == ["#1", "#2"]
+    cells = planned.splitlines()[0].split("\t")
+    assert (cells[:2], "以上です" in cells[3], "以上です" in cells[4]) == (["#1", "#2"], False, True)
     assert planned.endswith("Would delete 1 chunk.\n")
     assert kizami("merge").exit_code == 1
     assert json.loads(kizami("merge", "--yes", "--json").output)["pairs"][0]["removed"] == 1

@@ -149,10 +149,9 @@ def test_options_of_the_command_line_work_in_hooks_too(home, tmp_path):
     arguments = (f"--config={config}",)
     assert home.hook("recall", question, arguments=arguments).out == ""
     assert "React Hook Form" in home.hook("recall", question, arguments=(*arguments, "--all-projects")).out
-    assert (
-        "React Hook Form"
-        in home.hook("recall", question, arguments=(*arguments, "--project", home.project)).out
-    )
+    question["session_id"] = "third"
+    arguments = (*arguments, "--project", home.project)
+    assert "React Hook Form" in home.hook("recall", question, arguments=arguments).out
 
 
 def test_a_faulty_configuration_is_one_line_and_costs_nothing_else(home):

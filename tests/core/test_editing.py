@@ -47,7 +47,9 @@ def _ids(connection):
 
 
 def test_an_edited_chunk_is_measured_and_read_anew(connection):
-    chunk = edit_chunk(connection, "#1", "[User]\nsee src/new.py\n\n[Tool: Bash] make → Error: 失敗\n")
+    chunk = edit_chunk(
+        connection, "#1", "[User]\nsee src/new.py\n\n[Tool: Bash] make → Error: 失敗\n", now=_NOW
+    )
     assert chunk == find_chunk(connection, "1")
     assert chunk.content == "[User]\nsee src/new.py\n\n[Tool: Bash] make → Error: 失敗"
     assert chunk.token_count == estimate_tokens(chunk.content)
@@ -60,14 +62,14 @@ def test_an_edited_chunk_is_measured_and_read_anew(connection):
 
 
 def test_secrets_in_an_edit_are_masked(connection):
-    assert "hunter2" not in edit_chunk(connection, "1", "password = hunter2-secret").content
+    assert "hunter2" not in edit_chunk(connection, "1", "password = hunter2-secret", now=_NOW).content
 
 
 def test_a_chunk_can_not_be_emptied(connection):
     with pytest.raises(ConfigError, match="kizami delete --chunk 1"):
-        edit_chunk(connection, "1", " \n")
+        edit_chunk(connection, "1", " \n", now=_NOW)
     with pytest.raises(NotFoundError):
-        edit_chunk(connection, "99", "x")
+        edit_chunk(connection, "99", "x", now=_NOW)
 
 
 def test_chunks_are_deleted_and_the_session_with_the_last_of_them(connection):

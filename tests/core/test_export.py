@@ -113,13 +113,13 @@ def test_markdown_is_made_to_be_read(saved):
     assert "".join(export_markdown(saved)) == (
         "# Kizami memory\n"
         "\n"
-        "## how? in detail\n"
+        "## /home/dev/my-app\n"
         "\n"
-        "- Session: `early`\n"
-        "- Project: `/home/dev/my-app`\n"
-        "- Time: 2026-03-04 05:07:07 to 2026-03-04 05:07:07 (UTC)\n"
+        "### how? in detail\n"
         "\n"
-        "### 2026-03-04 05:07:07 (#1)\n"
+        "2026-03-04 05:07:07 to 2026-03-04 05:07:07 (UTC), session `early`\n"
+        "\n"
+        "#### 2026-03-04 05:07:07\n"
         "\n"
         "> **User**\n"
         "> how?\n"
@@ -133,20 +133,24 @@ def test_markdown_is_made_to_be_read(saved):
         "> ```py\n"
         "> x = 1\n"
         "> ```\n"
+        ">\n"
+        "> <sub>#1</sub>\n"
         "\n"
-        "## # 見出しのような質問\n"
+        "## /home/dev/other\n"
         "\n"
-        "- Session: `later`\n"
-        "- Project: `/home/dev/other`\n"
-        "- Time: 2026-03-05 00:00:00 to 2026-03-05 00:00:00 (UTC)\n"
+        "### # 見出しのような質問\n"
         "\n"
-        "### 2026-03-05 00:00:00 (#2)\n"
+        "2026-03-05 00:00:00 to 2026-03-05 00:00:00 (UTC), session `later`\n"
+        "\n"
+        "#### 2026-03-05 00:00:00\n"
         "\n"
         "> **User**\n"
         "> # 見出しのような質問\n"
         ">\n"
         "> **Assistant**\n"
         "> はい。\n"
+        ">\n"
+        "> <sub>#2</sub>\n"
     )
 
 
@@ -154,6 +158,19 @@ def test_one_project_can_be_exported(saved):
     document = json.loads("".join(export_json(saved, project_path="/home/dev/other")))
     assert [session["session_id"] for session in document["sessions"]] == ["later"]
     assert "how?" not in "".join(export_markdown(saved, project_path="/home/dev/other"))
+
+
+def test_what_is_older_can_be_left_out(saved):
+    document = json.loads("".join(export_json(saved, since="2026-03-05 00:00:00")))
+    assert [session["session_id"] for session in document["sessions"]] == ["later"]
+    assert "how?" not in "".join(export_markdown(saved, since="2026-03-05 00:00:00"))
+    assert json.loads("".join(export_json(saved, since="2026-03-06")))["sessions"] == []
+
+
+def test_markdown_names_a_sub_agent_with_its_parent(saved):
+    with transaction(saved):
+        saved.execute("UPDATE sessions SET parent_session_id = 'early' WHERE session_id = 'later'")
+    assert "session `later`, sub-agent of `early`\n" in "".join(export_markdown(saved))
 
 
 def test_an_empty_database_is_an_empty_document(connection):
@@ -164,7 +181,7 @@ def test_an_empty_database_is_an_empty_document(connection):
 def test_a_session_without_messages_is_named_by_its_id(connection):
     with transaction(connection):
         connection.execute("INSERT INTO sessions(session_id, project_path) VALUES ('bare', '/p')")
-    assert "\n## bare\n" in "".join(export_markdown(connection))
+    assert "\n### bare\n" in "".join(export_markdown(connection))
 
 
 @pytest.mark.parametrize("export", [export_json, export_markdown])

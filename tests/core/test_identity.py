@@ -208,7 +208,7 @@ def test_a_sub_agent_is_found_only_on_demand_and_never_recalled(connection, tmp_
     for threshold in (0.0, 0.3):
         config = _CONFIG.replace(min_relevance_score=threshold)
         options = {"session_id": "now", "project_path": "/home/dev/my-app", "config": config, "now": _NOW}
-        assert recall(connection, "where does the xylophone form live?", **options) == ""
+        assert recall(connection, "where does the xylophone form live?", **options).block == ""
     overview = session_overview(connection, project_path="/home/dev/my-app", session_id="now")
     assert "フォーム" in overview
     assert "xylophone" not in overview

@@ -144,7 +144,7 @@ def test_what_a_person_changed_stays_whatever_is_saved_afterwards(connection, tm
     path = transcript.write(tmp_path)
     _save(connection, path)
     delete_chunks(connection, ["1", "3"], now=_NOW)
-    edit_chunk(connection, "2", "what a person wrote")
+    edit_chunk(connection, "2", "what a person wrote", now=_NOW)
     before = len(transcript.lines)
     transcript.answer("3 goes on").ask("four").answer("4")
     _append(path, transcript, before)

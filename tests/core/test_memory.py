@@ -73,6 +73,25 @@ def test_what_was_recorded_is_found_in_its_project_or_everywhere(memory, home):
     assert len(memory.search("プール parser", project="/home/me/app", limit=1)) == 1
 
 
+def test_a_search_is_narrowed_by_time_role_tools_files_and_phrases(memory, home):
+    memory.record(_pool_transcript().write(home))
+
+    def found(query="", **wanted):
+        return [hit.chunk.id for hit in memory.search(query, project="/home/me/app", **wanted)]
+
+    first, second = 1, 2
+    assert found(files="pool.ts") == found(files=["x.c", "*/pool.ts"]) == [first]
+    assert found(tools=["Bash"]) == found(tools="Bash") == []
+    assert found("parser", role="user") == [second]
+    assert found('"接続プール"') == found("プール parser -retry") == [first]
+    assert found(since="2026-03-04T05:08Z") == [second]
+    assert found(since="2026-03-04T05:07Z", until="2026-03-04T05:07Z") == [first]
+    with pytest.raises(ConfigError, match="neither an age nor a date"):
+        found(since="soon")
+    with pytest.raises(ConfigError, match='Give "user" or "assistant"'):
+        found(role="human")
+
+
 def test_the_current_folder_is_the_default_project(memory, home, monkeypatch):
     (home / "repo" / ".git").mkdir(parents=True)
     (home / "repo" / "src").mkdir()
@@ -121,7 +140,19 @@ def test_exports_are_json_or_markdown_of_one_project_or_all(memory, home):
     memory.record(_pool_transcript().write(home))
     assert len(json.loads("".join(memory.export()))["sessions"]) == 1
     assert json.loads("".join(memory.export("json", project="/elsewhere")))["sessions"] == []
-    assert "".join(memory.export("markdown")).startswith("# Kizami memory\n\n## 接続プール")
+    assert "".join(memory.export("markdown")).startswith(
+        "# Kizami memory\n\n## /home/me/app\n\n### 接続プール"
+    )
+
+
+def test_an_archive_comes_back_into_another_memory(memory, home, config_path):
+    memory.record(_pool_transcript().write(home))
+    (home / "all.jsonl").write_text("".join(memory.export("jsonl")), encoding="utf-8")
+    with Memory(home / "other.db", config_path=config_path) as other:
+        assert other.import_archive(home / "all.jsonl", dry_run=True).turns_added == 2
+        assert other.import_archive(home / "all.jsonl").turns_added == 2
+        assert other.import_archive(home / "all.jsonl").turns_added == 0
+        assert list(other.export("jsonl")) == list(memory.export("jsonl"))
 
 
 def test_a_recording_runs_maintenance_when_it_is_due(home):

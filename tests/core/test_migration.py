@@ -87,6 +87,9 @@ _OLD_CHUNKS = [
         9,
         None,
         0,
+        None,
+        None,
+        None,
     ),
     (
         2,
@@ -100,6 +103,9 @@ _OLD_CHUNKS = [
         3,
         None,
         0,
+        None,
+        None,
+        None,
     ),
 ]
 

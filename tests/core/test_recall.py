@@ -4,9 +4,18 @@ from kizami_core import ranking as ranking_module
 from kizami_core.recall import is_worth_asking, recall
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
 from kizami_core.searching import search
+from kizami_core.transcript.tokens import estimate_tokens
 from memories import NOW, OTHER_PROJECT, PROJECT, config
 
 GATE = RECOMMENDED_GATE
+# Answers that say different things.
+OTHER_WORDS = (
+    "画面には再読込を促す帯を出し、入力は残す。",
+    "夜間の集計は別の接続から読むだけにした。",
+    "倉庫の端末では通信が切れたら送り直す。",
+    "管理者が手で直した行は履歴に書く。",
+    "返品は翌朝まとめて戻すので関係しない。",
+)
 
 
 @pytest.fixture
@@ -16,7 +25,8 @@ def book(noisy_book):
 
 def ask(book, prompt, *, session="now", project=PROJECT, now=NOW, **changes):
     settings = config(**{"min_relevance_score": GATE, "project_scope": "tiered", **changes})
-    return recall(book.connection, prompt, session_id=session, project_path=project, config=settings, now=now)
+    options = {"session_id": session, "project_path": project, "config": settings, "now": now}
+    return recall(book.connection, prompt, **options).block
 
 
 def look(book, query, *, project=PROJECT, scope=True, limit=5, now=NOW):
@@ -69,7 +79,7 @@ def test_recall_limit_zero_is_silence(book):
 
 def test_recall_limit_is_kept(book):
     for number in range(5):
-        book.add(f"在庫引当の競合 {number}", "楽観ロックにしました。", session=f"s{number}")
+        book.add(f"在庫引当の競合 {number}", f"楽観ロックに。{OTHER_WORDS[number]}", session=f"s{number}")
     assert ask(book, "在庫引当の競合の楽観ロック", recall_limit=2).count("relevance:") == 2
 
 
@@ -142,9 +152,10 @@ def test_relaxation_adds_old_memories_and_other_projects(book, monkeypatch):
     tried = []
     real = ranking_module.phases
     monkeypatch.setattr(ranking_module, "phases", lambda **kind: [tried.append(p) or p for p in real(**kind)])
-    book.add("在庫引当の競合", "楽観ロックの version 列。", session="a")
-    book.add("在庫引当の競合", "楽観ロックの version 列です。", session="b", at="2025-10-01 00:00:00")
-    book.add("在庫引当の競合", "楽観ロックの version 列だ。", session="c", project=OTHER_PROJECT)
+    first, second, third = (f"楽観ロックの version 列。{words}" for words in OTHER_WORDS[:3])
+    book.add("在庫引当の競合", first, session="a")
+    book.add("在庫引当の競合", second, session="b", at="2025-10-01 00:00:00")
+    book.add("在庫引当の競合", third, session="c", project=OTHER_PROJECT)
     block = ask(book, "在庫引当の競合の楽観ロック", min_relevance_score=0.0)
     assert block.count("relevance:") == 3
     assert len(tried) == 4
@@ -152,21 +163,57 @@ def test_relaxation_adds_old_memories_and_other_projects(book, monkeypatch):
 
 def test_relaxation_stops_when_there_is_enough(book):
     for number in range(3):
-        book.add("在庫引当の競合", f"楽観ロックの version 列。{number}", session=f"s{number}")
+        book.add("在庫引当の競合", f"楽観ロックの version 列。{OTHER_WORDS[number]}", session=f"s{number}")
     book.add("在庫引当の競合", "楽観ロックの version 列。", session="old", project=OTHER_PROJECT)
     block = ask(book, "在庫引当の競合の楽観ロック", min_relevance_score=0.0)
     assert (block.count("relevance:"), "other-app" in block) == (3, False)
 
 
 def test_token_budget_is_kept(book):
-    from kizami_core.transcript.tokens import estimate_tokens
-
     for number in range(3):
-        book.add("在庫引当の競合", "楽観ロックの version 列にします。" * 60, session=f"s{number}")
+        answer = f"楽観ロックの version 列にします。{OTHER_WORDS[number]}"
+        book.add("在庫引当の競合", answer * 20, session=f"s{number}")
     block = ask(book, "在庫引当の競合の楽観ロック")
     shown = [part.split("\n", 1)[1] for part in block.split("---\n")[1:-1]]
     assert len(shown) == 3
-    assert all(estimate_tokens(text) <= 126 for text in shown)
+    assert all(estimate_tokens(text.rstrip()) <= 125 for text in shown)
+
+
+def test_memory_shown_alone_takes_no_more_than_its_share(book):
+    book.add("在庫引当の競合", "".join(f"楽観ロックの version 列 {n} にします。" for n in range(60)))
+    (shown,) = [part.split("\n", 1)[1] for part in ask(book, "在庫引当の楽観ロック").split("---\n")[1:-1]]
+    assert 90 <= estimate_tokens(shown.rstrip()) <= 125
+
+
+def test_same_exchange_of_two_sessions_is_shown_once_as_the_newer_one(book):
+    answer = "行ロックではなく楽観ロックの version 列にしました。競合したら3回までやり直します。"
+    book.add("在庫引当の競合はどう防ぐ？", answer, session="older", at="2025-12-01 00:00:00")
+    book.add("在庫引当の競合はどう防ぐ？", answer.replace("3回", "5回"), session="newer")
+    block = ask(book, "在庫引当の競合を防ぐ楽観ロックの version 列")
+    assert ("3回" in block, "5回" in block, block.count("relevance:")) == (False, True, 1)
+
+
+def test_search_finds_both_of_a_repeated_exchange(book):
+    answer = "行ロックではなく楽観ロックの version 列にしました。"
+    ids = {book.add("在庫引当の競合はどう防ぐ？", answer, session=session) for session in ("older", "newer")}
+    assert ids <= {hit.chunk.id for hit in look(book, "在庫引当の競合を防ぐ楽観ロック")}
+
+
+def test_decision_that_was_changed_later_stands_behind_the_new_one_and_is_marked(book):
+    older = book.add(
+        "在庫引当の競合はどう防ぐ？ 引当は小さな表で足りる",
+        "在庫引当の競合は行ロックで防ぎます。`SELECT FOR UPDATE` を引当の行に掛けるだけで済みます。",
+        session="older",
+        at="2025-12-01 00:00:00",
+    )
+    newer = book.add(
+        "夜の一括処理が止まる。在庫引当の競合の防ぎ方を見直したい",
+        "待ちが長いので楽観ロックに替えました。version 列を足し、合わなければ3回までやり直します。",
+        session="newer",
+    )
+    block = ask(book, "在庫引当の競合を防ぐ行ロック SELECT FOR UPDATE の引当の行")
+    headers = [line.split(") ", 1)[1] for line in block.splitlines() if "(relevance:" in line]
+    assert headers == [f"#{newer}", f"#{older} (older, 古い記録: see #{newer})"]
 
 
 @pytest.mark.parametrize("size", [1_000_000])

@@ -300,7 +300,7 @@ def test_a_turn_that_went_on_in_a_copy_completes_the_session_that_it_stands_in(c
 def test_edited_and_deleted_chunks_stay_so(connection, tmp_path):
     transcript = _conversation()
     _save(connection, transcript.write(tmp_path))
-    edit_chunk(connection, "1", "corrected")
+    edit_chunk(connection, "1", "corrected", now=_NOW)
     delete_chunks(connection, ["2"], now=_NOW)
     transcript.answer("more").ask("third")
     _save(connection, transcript.write(tmp_path))

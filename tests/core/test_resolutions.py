@@ -217,7 +217,7 @@ def test_deleting_the_session_and_retention_remove_it(connection, tmp_path):
 
 def test_an_edit_keeps_it(connection, tmp_path):
     _save(connection, _two_turns(), tmp_path)
-    edit_chunk(connection, "2", "[User]\n直して\n\n[Assistant]\n型に press を足した。")
+    edit_chunk(connection, "2", "[User]\n直して\n\n[Assistant]\n型に press を足した。", now=_NOW)
     (found,) = _find(connection)
     assert (found.error, found.files, found.explanation) == (_ERROR, (), "型に press を足した。")
     assert (found.failed_chunk, found.resolved_chunk) == (1, 2)
@@ -266,7 +266,7 @@ def _ask(connection, prompt, *, gate=0.3, session_id="now"):
     settings = config(min_relevance_score=gate, project_scope="tiered")
     return recall(
         connection, prompt, session_id=session_id, project_path="/home/dev/my-app", config=settings, now=_NOW
-    )
+    ).block
 
 
 def _hits(connection, query):
@@ -347,7 +347,7 @@ def test_an_unresolved_error_is_shown_as_before(book, tmp_path):
 def test_when_the_success_is_not_found_in_the_text_the_last_chunk_of_its_turn_counts(book, tmp_path):
     _save(book.connection, _session_with_an_unlike_fix(), tmp_path)
     ((chunk,),) = book.connection.execute("SELECT id FROM chunks WHERE content LIKE '%union.ts%'")
-    edit_chunk(book.connection, str(chunk), "合併型に足した。")
+    edit_chunk(book.connection, str(chunk), "合併型に足した。", now=_NOW)
     assert _hits(book.connection, _PROMPT)[0].chunk.id == chunk
 
 

@@ -245,14 +245,16 @@ def test_the_log_says_what_went_and_why(connection):
     assert run == LogEntry("maintenance", looked, 0, 0, when)
     assert too_old.replace(bytes_freed=0) == LogEntry(
         "delete-old",
-        "turns before 2026-03-03 12:00:00 UTC, older than 90 days; sessions touched: 1, removed: 1",
+        "turns before 2026-03-03 12:00:00 UTC, older than 90 days; "
+        "archived in 20260601-120000-deleted-001.jsonl.gz; sessions touched: 1, removed: 1",
         1,
         0,
         when,
     )
     assert over_size.replace(bytes_freed=0) == LogEntry(
         "delete-over-size",
-        "the oldest sessions, to stay below 1 MB; sessions touched: 1, removed: 1",
+        "the oldest sessions, to stay below 1 MB; "
+        "archived in 20260601-120000-deleted-002.jsonl.gz; sessions touched: 1, removed: 1",
         12,
         0,
         when,

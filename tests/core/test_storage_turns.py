@@ -144,7 +144,7 @@ def test_an_empty_turn_that_went_on_in_a_copy_takes_the_copys_project(connection
 def test_an_edited_chunk_stays_as_the_person_left_it(connection):
     _store(connection, "s", _turn("t1", "a", "b"))
     with transaction(connection):
-        update_chunk(connection, 1, _piece("edited"))
+        update_chunk(connection, 1, _piece("edited"), edited_at="2026-01-01 00:00:00")
     assert _store(connection, "s", _turn("t1", "a", "b", "grown")) == [None]
     assert _rows(connection, "s") == [(0, "edited"), (1, "b")]
 

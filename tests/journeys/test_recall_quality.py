@@ -58,7 +58,7 @@ def shown(shared, tmp_path_factory):
                 project_path=str(work / query["project"]),
                 config=config,
                 now=now.timestamp(),
-            )
+            ).block
         )
 
     found = {}

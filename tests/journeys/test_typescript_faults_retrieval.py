@@ -25,7 +25,8 @@ def book(noisy_book):
 
 def ask(book, prompt, *, session="now", project=PROJECT, **changes):
     settings = config(**{**RECOMMENDED, **changes})
-    return recall(book.connection, prompt, session_id=session, project_path=project, config=settings, now=NOW)
+    options = {"session_id": session, "project_path": project, "config": settings, "now": NOW}
+    return recall(book.connection, prompt, **options).block
 
 
 def ids(book, query, *, scope=True, project=PROJECT):

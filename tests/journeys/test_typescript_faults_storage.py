@@ -51,7 +51,8 @@ def _contents(connection, session_id="session-1"):
 def _recall(path, prompt, *, cwd="/home/dev/my-app", session_id="now"):
     reader = open_database(path, read_only=True)
     try:
-        return recall(reader, prompt, session_id=session_id, project_path=cwd, config=_CONFIG, now=_NOW)
+        options = {"session_id": session_id, "project_path": cwd, "config": _CONFIG, "now": _NOW}
+        return recall(reader, prompt, **options).block
     finally:
         reader.close()
 
@@ -221,7 +222,7 @@ def test_fault_30_an_id_as_shown_is_accepted_and_one_that_is_not_there_is_refuse
 
 def test_fault_31_a_threshold_that_is_no_number_merges_nothing_and_says_so(connection):
     with pytest.raises(ConfigError):
-        merge(connection, project_path=None, now=_NOW, threshold=float("nan"))
+        merge(connection, project_path=None, now=_NOW, archive_max_mb=0, threshold=float("nan"))
 
 
 def test_fault_32_a_damaged_database_says_how_to_go_on_and_going_on_works(connection, path, tmp_path):
@@ -264,7 +265,7 @@ def test_deleted_and_edited_memories_stay_so_whatever_is_saved_later(connection,
     transcript = Transcript().ask("one").answer("1").ask("two").answer("2").ask("three").answer("3")
     _save(connection, transcript.write(tmp_path))
     first, second, _ = session_chunks(connection, "session-1")
-    edit_chunk(connection, str(first.id), "edited")
+    edit_chunk(connection, str(first.id), "edited", now=_NOW)
     delete_chunks(connection, [str(second.id)], now=_NOW)
     _save(connection, transcript.ask("four").write(tmp_path))
     assert _contents(connection) == ["edited", "[User]\nthree\n\n[Assistant]\n3", "[User]\nfour"]

@@ -14,16 +14,17 @@ CLI = PACKAGES / "kizami-cli/src/kizami_cli"
 # Lowest first. A module imports from the layers before its own and from its own folder.
 LAYERS = (
     {"errors", "records", "json_text", "paths"},
-    {"config", "locks", "timestamps", "privacy"},
+    {"config", "locks", "timestamps", "privacy", "recall_report"},
     {"transcript"},
     {"storage"},
     {"retrieval"},
+    {"archive"},
     {"maintenance"},
     {"preparation", "ranking"},
-    {"segments", "turn_writer"},
+    {"foreign_turns", "segments", "turn_writer"},
     {"reading_ahead", "recording", "project_renaming", "recall", "searching", "overview"}
     | {"editing", "export", "resolutions"},
-    {"backfill"},
+    {"backfill", "recall_log"},
     {"capture", "memory"},
 )
 

@@ -43,7 +43,8 @@ def test_no_text_makes_search_raise_and_every_relevance_is_a_probability(book, t
 @given(text=TEXT, gate=st.sampled_from([0.0, 0.3]))
 def test_no_text_makes_recall_raise_and_a_block_is_whole_or_absent(book, text, gate):
     settings_ = config(min_relevance_score=gate, project_scope="tiered")
-    block = recall(book.connection, text, session_id="x", project_path=PROJECT, config=settings_, now=NOW)
+    options = {"session_id": "x", "project_path": PROJECT, "config": settings_, "now": NOW}
+    block = recall(book.connection, text, **options).block
     assert block == "" or (block.startswith("<kizami-memory>\n") and block.endswith("</kizami-memory>\n"))
     assert block.count("</kizami-memory>") <= 1
 

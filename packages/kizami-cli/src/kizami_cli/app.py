@@ -8,6 +8,7 @@ longer than most commands.
 from __future__ import annotations
 
 import difflib
+import keyword
 import os
 import time
 import traceback
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _GROUP = "kizami.commands"
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
-# Name → one line for --help; the module of the same name (``-`` becomes ``_``) holds ``command``.
+# Name → one line for --help; the module of that name (``_`` follows a keyword of Python) holds ``command``.
 BUILT_IN = {
     "setup": "Install the hooks into Claude Code, create database and configuration.",
     "doctor": "Look at everything that Kizami needs, and say what to do about what is wrong.",
@@ -39,18 +40,26 @@ BUILT_IN = {
     "show": "Show a chunk or a whole session.",
     "resolutions": "Show errors that were fixed, and by what.",
     "stats": "Show what is stored and what maintenance did.",
+    "why": "Explain what a prompt brought back, or why nothing.",
+    "mute": "Never put a memory before a prompt again.",
+    "pin": "Keep a memory whatever its age.",
     "edit": "Replace the content of a chunk.",
     "delete": "Delete a session, a chunk, or everything before a date.",
     "prune": "Delete memories older than an age.",
-    "merge": "Delete near-duplicate chunks within each session.",
+    "merge": "Delete chunks that a richer one nearly repeats.",
     "project": "List the projects; bring the memories of a moved folder to its new place.",
-    "export": "Write the memories to stdout as JSON or Markdown.",
+    "export": "Write the memories as an archive, JSON or Markdown.",
+    "import": "Bring in archives: another machine's memories, a backup, what maintenance took.",
     "save": "Save a transcript (a hook with --stdin).",
     "recall": "Print what a prompt would bring back (a hook with --stdin).",
     "inject": "Print what a new session would be told (a hook with --stdin).",
 }
 # Commands of packages that may not be installed.
-_ELSEWHERE = {"embed": "kizami-hybrid", "import-claude-mem": "kizami-import"}
+_ELSEWHERE = {
+    "embed": "kizami-hybrid",
+    "import-claude-mem": "kizami-import",
+    "import-typescript": "kizami-import",
+}
 
 
 class CommandTable(click.Group):
@@ -63,10 +72,11 @@ class CommandTable(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import a command; None for a name that nobody provides."""
         if cmd_name in BUILT_IN:
-            command: click.Command = import_module(f"kizami_cli.commands.{cmd_name}").command
+            module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+            command: click.Command = import_module(f"kizami_cli.commands.{module}").command
             return command
         entry_point = _entry_points().get(cmd_name)
-        return None if entry_point is None else entry_point.load()
+        return None if entry_point is None else _with_common_options(entry_point.load())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -118,6 +128,12 @@ def _note_bug(error: Exception) -> str:
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     append_error_line(log, f"{moment} kizami: {''.join(traceback.format_exception(error))}")
     return f"{type(error).__name__}: {error}. This is a fault of Kizami; its details are in {log}."
+
+
+def _with_common_options(command: click.Command) -> click.Command:
+    """Give another package's command the options that every command takes; it finds them in its ``obj``."""
+    known = {parameter.name for parameter in command.params}
+    return command if "config_path" in known else common_options(command)
 
 
 def _entry_points() -> dict[str, EntryPoint]:

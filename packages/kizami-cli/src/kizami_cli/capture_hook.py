@@ -59,7 +59,7 @@ def save(
             place = {"cwd": fields.get("cwd", ""), "session_id": fields.get("session_id", "")}
             save_session(connection, path, config=config, now=now, **place)
             if os.path.getsize(config.database_path) <= _INLINE_DATABASE_BYTES:
-                _maintain(connection, config, now)
+                _maintain(connection, config, now, env)
             elif is_maintenance_due(connection, config=config, now=now):
                 start_detached(_place(fields), options, env)
     finally:
@@ -138,15 +138,18 @@ def _finish(
         with ProcessLock(os.path.join(folder, "catch-up")) as lock:
             if lock.is_held:
                 catch_up(connection, config=config, now=now, env=env)
-    _maintain(connection, config, now)
+    _maintain(connection, config, now, env)
 
 
-def _maintain(connection: sqlite3.Connection, config: Config, now: float) -> None:
+def _maintain(connection: sqlite3.Connection, config: Config, now: float, env: Mapping[str, str]) -> None:
     """Run the maintenance that is due; a signal ends the process now, and a later save takes it up."""
     from kizami_core.maintenance.retention import run_maintenance
+    from kizami_core.paths import shown_dir
+    from kizami_core.recall_log import prune_shown
 
     _answer_signals(is_ignoring=False)
     run_maintenance(connection, config=config, now=now)
+    prune_shown(shown_dir(env), now)
 
 
 def _answer_signals(*, is_ignoring: bool) -> None:

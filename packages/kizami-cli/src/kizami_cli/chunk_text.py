@@ -4,29 +4,52 @@ from __future__ import annotations
 
 import os
 
-from kizami_cli.console import local_time, show
+from kizami_cli.console import local_time, show, visible
 from kizami_core.privacy import redact_for_display
 from kizami_core.records import Metadata
+from kizami_core.transcript.rendering import ASSISTANT_MARK, USER_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from kizami_core.records import Chunk
 
 
-def show_chunk(chunk: Chunk, text: str, *, session: str = "", project: str = "", relevance: str = "") -> None:
-    """Write a chunk to stdout: ``text`` is its content or the part to show, indented under its title."""
+def show_chunk(
+    chunk: Chunk,
+    text: str,
+    *,
+    session: str = "",
+    project: str = "",
+    relevance: str = "",
+    labels: Sequence[str] = (),
+    find_spans: Callable[[str], Sequence[tuple[int, int]]] = lambda _: (),
+) -> None:
+    """Write a chunk to stdout: ``text`` is its content or the part to show, indented under its title.
+
+    ``labels`` are words that end the title ("muted"). ``find_spans`` finds the parts that stand out on a
+    terminal, as (begin, end), in the text that is shown.
+    """
     title = [
         f"#{chunk.id}",
         local_time(chunk.created_at),
         *([os.path.basename(project)] if project else []),
         *([f"session {session}"] if session else []),
         *([f"relevance {relevance}"] if relevance else []),
+        *labels,
     ]
     show("  ".join(title), style="bold")
-    show(redact_for_display(text), indent=2)
+    shown = visible(redact_for_display(text))
+    show(shown, indent=2, spans=find_spans(shown))
     show()
+
+
+def first_line(chunk: Chunk) -> str:
+    """Return the first line that says something, secrets masked."""
+    lines = (line.strip() for line in redact_for_display(chunk.content).split("\n"))
+    return next((line for line in lines if line and line not in (USER_MARK, ASSISTANT_MARK)), "")
 
 
 def chunk_json(chunk: Chunk) -> dict[str, Any]:

@@ -28,6 +28,7 @@ _CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) 
 _UNIT_BYTES = 1024
 _SHORT_ID = 8
 _LABEL_WIDTH = 15
+_SPAN_STYLE = "bold red"  # readable on dark and on light, and without colours
 
 
 def prepare_streams() -> None:
@@ -42,8 +43,11 @@ def say(text: str) -> None:
     click.echo(visible(text), err=True)
 
 
-def show(text: str = "", *, indent: int = 0, style: str = "") -> None:
-    """Write text of a result to stdout; on a terminal lines are wrapped within the indent and styled."""
+def show(text: str = "", *, indent: int = 0, style: str = "", spans: Sequence[tuple[int, int]] = ()) -> None:
+    """Write text of a result to stdout; on a terminal lines are wrapped within the indent and styled.
+
+    ``spans`` are (begin, end) of parts of a ``visible`` text that stand out there.
+    """
     if not sys.stdout.isatty():
         for line in visible(text).split("\n"):
             click.echo(f"{' ' * indent}{line}".rstrip())
@@ -51,7 +55,10 @@ def show(text: str = "", *, indent: int = 0, style: str = "") -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    block = Padding(Text(visible(text), style=style), (0, 0, 0, indent), expand=False)
+    styled = Text(visible(text), style=style)
+    for begin, end in spans:
+        styled.stylize(_SPAN_STYLE, begin, end)
+    block = Padding(styled, (0, 0, 0, indent), expand=False)
     _rich_console().print(block if text else "")
 
 

@@ -13,7 +13,14 @@ import time
 from kizami_core.config import load_config
 from kizami_core.errors import ConfigError, KizamiError
 from kizami_core.json_text import parse_prefix
-from kizami_core.paths import append_error_line, config_path, error_log_path, touch_run_stamp
+from kizami_core.paths import (
+    append_error_line,
+    config_path,
+    error_log_path,
+    recall_log_path,
+    shown_dir,
+    touch_run_stamp,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +37,14 @@ _MAX_OBJECT_STARTS = 50
 _READ_BUSY_TIMEOUT_MS = 1_000
 # A session that is resumed or forked already holds what was injected when it began.
 _SOURCES_WITHOUT_OVERVIEW = ("resume", "fork")
+# A session that was compacted or cleared holds nothing any more of what it was shown.
+_SOURCES_WITHOUT_CONTEXT = ("compact", "clear")
 
 
 def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> None:
     """Run one hook on this process's stdin and stdout; errors become one line and nothing more."""
     now = time.time()
+    started = time.perf_counter()
     database = ""
     try:
         config = _config(hook, arguments, env, now)
@@ -44,12 +54,13 @@ def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> Non
         if project:
             fields["cwd"] = project
         if hook == "recall":
-            _write_stdout(recall(fields, config, now))
+            recall(fields, config, now, env, started)
         else:
             from kizami_cli.capture_hook import complete, save
 
             options = _config_option(arguments)
             if hook == "inject":
+                _forget_shown(fields, env)
                 _write_stdout(inject(fields, config))
                 complete(fields, config, now, options, env)
             else:
@@ -59,26 +70,52 @@ def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> Non
         _report(hook, _message(error, database), env, now)
 
 
-def recall(fields: Mapping[str, str], config: Config, now: float) -> str:
-    """Return the memory block for a prompt, "" for silence."""
+def recall(
+    fields: Mapping[str, str], config: Config, now: float, env: Mapping[str, str], started: float
+) -> None:
+    """Write the memory block for a prompt, or nothing, and note what was done.
+
+    ``started`` is when the hook began, by ``perf_counter``.
+    """
     prompt = fields.get("prompt", "")
+    read = time.perf_counter()
     connection = _open_for_reading(config) if config.auto_recall and prompt.strip() else None
     if connection is None:
-        return ""
-    from kizami_core.recall import recall as recall_block
+        return
+    opened = time.perf_counter()
+    from kizami_core import recall_log
+    from kizami_core.recall import recall as recall_memories
     from kizami_core.storage.projects import resolve_project
 
+    loaded = time.perf_counter()
+    session_id = fields.get("session_id", "")
+    project_path = resolve_project(fields.get("cwd", ""))
     try:
-        return recall_block(
+        recalled = recall_memories(
             connection,
             prompt,
-            session_id=fields.get("session_id", ""),
-            project_path=resolve_project(fields.get("cwd", "")),
+            session_id=session_id,
+            project_path=project_path,
             config=config,
             now=now,
+            already_shown=recall_log.read_shown(shown_dir(env), session_id),
         )
     finally:
         connection.close()
+    _write_stdout(recalled.block)
+    report = recalled.report
+    recall_log.note_shown(shown_dir(env), session_id, report.shown_ids())
+    total = time.perf_counter() - started
+    milliseconds = {
+        "input": round(1000 * (read - started), 2),
+        "open": round(1000 * (opened - read), 2),
+        "load": round(1000 * (loaded - opened), 2),
+        **report.milliseconds,
+        "total": round(1000 * total, 2),
+    }
+    report = report.replace(milliseconds=milliseconds)
+    entry = recall_log.log_entry(prompt, report, session_id=session_id, project_path=project_path, now=now)
+    recall_log.write_log(recall_log_path(env), entry)
 
 
 def inject(fields: Mapping[str, str], config: Config) -> str:
@@ -98,6 +135,13 @@ def inject(fields: Mapping[str, str], config: Config) -> str:
         )
     finally:
         connection.close()
+
+
+def _forget_shown(fields: Mapping[str, str], env: Mapping[str, str]) -> None:
+    if fields.get("source") in _SOURCES_WITHOUT_CONTEXT:
+        from kizami_core.recall_log import forget_shown
+
+        forget_shown(shown_dir(env), fields.get("session_id", ""))
 
 
 def read_input(data: bytes) -> dict[str, str]:

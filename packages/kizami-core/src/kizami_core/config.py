@@ -40,6 +40,7 @@ class Config(Record):
     interval_hours: float = 24.0
     max_chunk_age_days: float = 90.0
     max_db_size_mb: float = 100.0
+    archive_max_mb: float = 200.0
 
 
 class ConfigProblem(Record):
@@ -123,6 +124,7 @@ FIELDS: Mapping[tuple[str, str], tuple[str, Callable[[object], object]]] = {
     ("maintenance", "intervalHours"): ("interval_hours", _number(0, 24 * _MAX_DAYS)),
     ("maintenance", "maxChunkAgeDays"): ("max_chunk_age_days", _number(0.01, _MAX_DAYS)),
     ("maintenance", "maxDbSizeMB"): ("max_db_size_mb", _number(1, 1_000_000)),
+    ("maintenance", "archiveMaxMB"): ("archive_max_mb", _number(0, 1_000_000)),
 }
 # Sections that belong to other packages; their owners check them.
 _OTHER_SECTIONS = frozenset({"embedding"})

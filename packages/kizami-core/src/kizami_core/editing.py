@@ -10,6 +10,7 @@ from kizami_core.storage.chunks import NewChunk, find_chunk, ids_before, ids_of_
 from kizami_core.storage.connection import transaction
 from kizami_core.storage.sessions import drop_empty_sessions, find_session, refresh_session
 from kizami_core.storage.space import reclaim_space
+from kizami_core.timestamps import format_utc
 from kizami_core.transcript.metadata import extract_metadata
 from kizami_core.transcript.tokens import estimate_tokens
 
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from kizami_core.storage.chunks import Deleted
 
 
-def edit_chunk(connection: sqlite3.Connection, chunk_id: str, content: str) -> Chunk:
+def edit_chunk(connection: sqlite3.Connection, chunk_id: str, content: str, *, now: float) -> Chunk:
     """Give a chunk other contents: secrets masked, size and metadata made anew; return what is stored now.
+
+    ``now`` is seconds since the epoch: where two machines' memories meet, the later edit of a chunk counts.
 
     Raises:
         NotFoundError: there is no such chunk.
@@ -33,10 +36,11 @@ def edit_chunk(connection: sqlite3.Connection, chunk_id: str, content: str) -> C
     text = redact(content).strip()
     if not text:
         raise ConfigError(f"A chunk can't be empty. To remove it: kizami delete --chunk {chunk.id}")
+    classed = chunk.metadata
+    metadata = extract_metadata(text).replace(types=classed.types, concepts=classed.concepts)
     with transaction(connection):
-        update_chunk(
-            connection, chunk.id, NewChunk(text, chunk.role, extract_metadata(text), estimate_tokens(text))
-        )
+        edited = NewChunk(text, chunk.role, metadata, estimate_tokens(text))
+        update_chunk(connection, chunk.id, edited, edited_at=format_utc(now))
         refresh_session(connection, chunk.session_id)
         word_index.refresh(connection)
     return find_chunk(connection, str(chunk.id))
@@ -108,7 +112,9 @@ def _delete(
         return preview(connection, select())
     with transaction(connection):
         # Selected under the lock: a session may be growing meanwhile.
-        deleted = remove_chunks(connection, select(), action="delete", reason=reason, now=now)
+        deleted = remove_chunks(
+            connection, select(), action="delete", reason=reason, now=now, is_for_good=True
+        )
         drop_empty_sessions(connection)
     if deleted.chunks:
         # So that the deleted text is in no free page of the file either.

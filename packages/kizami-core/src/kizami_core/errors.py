@@ -5,6 +5,7 @@
     KizamiError
     ├── ConfigError            a value given on the command line or to the library can't be used
     ├── TranscriptError        a transcript can't be opened or read
+    ├── ArchiveError           a file to import is damaged, cut off or no archive of Kizami
     ├── NotFoundError          an id, session or project names nothing, or more than one thing
     ├── StorageError           the database can't be opened, read or written
     │   ├── DatabaseBusyError      another process holds the lock for longer than we wait
@@ -30,6 +31,10 @@ class ConfigError(KizamiError):
 
 class TranscriptError(KizamiError):
     """A transcript can't be opened or read: check the path and its permissions."""
+
+
+class ArchiveError(KizamiError):
+    """A file can't be imported (further): get a whole copy and import it again, nothing comes twice."""
 
 
 class NotFoundError(KizamiError):

@@ -1,4 +1,6 @@
-"""Export: sessions with their chunks as JSON or as Markdown, streamed, secrets masked once more.
+"""Export to be read: sessions with their chunks as JSON or as Markdown, streamed, secrets masked once more.
+
+What can be imported again is the archive (``archive``).
 
 Of a damaged database comes what can be read; which row ids led to damaged pages is said in the output.
 """
@@ -32,13 +34,17 @@ class _Source(Record):
     unreadable: Sequence[int]
 
 
-def export_json(connection: sqlite3.Connection, *, project_path: str | None = None) -> Iterator[str]:
+def export_json(
+    connection: sqlite3.Connection, *, project_path: str | None = None, since: str = ""
+) -> Iterator[str]:
     """Yield one JSON document in pieces: the sessions of one project, or of all (None), oldest first.
+
+    Chunks of turns before ``since`` (UTC text) are left out.
 
     Its shape:
     ``{"sessions": [{…columns of sessions…, "chunks": [{…columns of chunks…}]}], "unreadable_ids": []}``
     """
-    source = _source(connection, project_path)
+    source = _source(connection, project_path, since)
     yield '{"sessions": ['
     separator = "\n"
     for session, chunks in source.sessions:
@@ -55,36 +61,61 @@ def export_json(connection: sqlite3.Connection, *, project_path: str | None = No
     yield f'],\n"unreadable_ids": {json.dumps(list(source.unreadable))}}}\n'
 
 
-def export_markdown(connection: sqlite3.Connection, *, project_path: str | None = None) -> Iterator[str]:
-    """Yield a Markdown document in pieces: a section for each session, oldest first, its chunks quoted."""
-    source = _source(connection, project_path)
+def export_markdown(
+    connection: sqlite3.Connection, *, project_path: str | None = None, since: str = ""
+) -> Iterator[str]:
+    """Yield a Markdown document in pieces: a chapter for each project, in it its sessions, oldest first.
+
+    What was said is quoted, so that its headings are none of the document and its code stays code.
+    """
+    source = _source(connection, project_path, since)
     yield "# Kizami memory\n"
     if source.unreadable:
         ids = ", ".join(map(str, source.unreadable))
         yield f"\nDamaged: {len(source.unreadable)} row ids can't be read: {ids}.\n"
-    for session, chunks in source.sessions:
+    project = None
+    # Sorting keeps the order of time within a project; the chunks are still read one session after another.
+    for session, chunks in sorted(source.sessions, key=lambda pair: pair[0].project_path):
         shown = _masked_session(session)
-        yield f"\n## {' '.join((shown.first_message or shown.session_id).split())}\n\n"
-        yield f"- Session: `{shown.session_id}`\n- Project: `{shown.project_path}`\n"
-        yield f"- Time: {shown.started_at} to {shown.ended_at} (UTC)\n"
+        if shown.project_path != project:
+            project = shown.project_path
+            yield f"\n## {project}\n"
+        yield f"\n### {' '.join((shown.first_message or shown.session_id).split())}\n\n"
+        yield f"{shown.started_at} to {shown.ended_at} (UTC), session `{shown.session_id}`"
+        if shown.parent_session_id is not None:
+            yield f", sub-agent of `{shown.parent_session_id or 'unknown'}`"
+        yield "\n"
+        moment = None
         for chunk in chunks:
-            yield f"\n### {chunk.created_at} (#{chunk.id})\n\n{_quotation(redact(chunk.content))}\n"
+            if chunk.created_at != moment:
+                moment = chunk.created_at
+                yield f"\n#### {moment}\n"
+            yield f"\n{_quotation(redact(chunk.content))}\n>\n> <sub>#{chunk.id}</sub>\n"
 
 
-def _source(connection: sqlite3.Connection, project_path: str | None) -> _Source:
+def _source(connection: sqlite3.Connection, project_path: str | None, since: str) -> _Source:
     # A damaged text is worth more with replacement characters than not at all.
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     if is_readable(connection):
         sessions = reversed(list_sessions(connection, project_path=project_path, include_agents=True))
         return _Source(
-            ((session, session_chunks(connection, session.session_id)) for session in sessions), ()
+            (
+                (session, _chunks_since(session_chunks(connection, session.session_id), since))
+                for session in sessions
+                if session.ended_at >= since
+            ),
+            (),
         )
     chunks, unreadable = readable_chunks(connection)
     by_session: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
+    for chunk in _chunks_since(chunks, since):
         if project_path in (None, chunk.project_path):
             by_session.setdefault(chunk.session_id, []).append(chunk)
     return _Source([(_session_of(found), found) for found in by_session.values()], unreadable)
+
+
+def _chunks_since(chunks: Iterable[Chunk], since: str) -> Iterator[Chunk]:
+    return (chunk for chunk in chunks if chunk.created_at >= since)
 
 
 def _session_of(chunks: list[Chunk]) -> Session:

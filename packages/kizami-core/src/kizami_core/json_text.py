@@ -1,4 +1,4 @@
-"""JSON without the ``json`` package: parsing by CPython's own scanner, writing of string lists.
+"""JSON without the ``json`` package: parsing by CPython's own scanner, writing by its own encoder.
 
 ``import json`` compiles regular expressions and costs about 8 ms; the C scanner inside it is a built-in
 module that costs none. Other Pythons fall back to ``json``.
@@ -87,6 +87,19 @@ def quote(text: str) -> str:
         return dumps(text, ensure_ascii=False)
     quoted: str = encode_basestring(text)
     return quoted
+
+
+def dump(value: object) -> str:
+    """Return a value as JSON: texts, numbers, None, lists, tuples, dictionaries; the rest as text."""
+    try:
+        from _json import encode_basestring, make_encoder
+    except ImportError:  # pragma: no cover - as above
+        from json import dumps
+
+        return dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # markers, default, encoder, indent, separators, sort_keys, skipkeys, allow_nan: as json.encoder calls it.
+    encode = make_encoder(None, str, encode_basestring, None, ":", ",", False, False, True)  # noqa: FBT003
+    return "".join(encode(value, 0))
 
 
 def string_lists(lists: Mapping[str, Sequence[str]]) -> str:

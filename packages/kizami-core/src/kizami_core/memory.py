@@ -6,6 +6,10 @@ import os
 import time
 
 from kizami_core import editing, export
+from kizami_core.archive.files import archive_files, file_lines
+from kizami_core.archive.lines import read_lines
+from kizami_core.archive.reading import import_archive
+from kizami_core.archive.writing import export_archive
 from kizami_core.backfill import backfill, unsaved
 from kizami_core.config import load_config
 from kizami_core.errors import ConfigError
@@ -15,6 +19,7 @@ from kizami_core.paths import config_path as default_config_path
 from kizami_core.project_renaming import rename_project
 from kizami_core.recording import save_transcript
 from kizami_core.resolutions import find_resolutions
+from kizami_core.retrieval.filters import Filters
 from kizami_core.searching import search
 from kizami_core.storage.chunks import find_chunk, session_chunks
 from kizami_core.storage.connection import open_database, reading
@@ -22,20 +27,22 @@ from kizami_core.storage.project_rows import list_projects
 from kizami_core.storage.projects import resolve_project
 from kizami_core.storage.sessions import find_session, list_sessions
 from kizami_core.storage.statistics import read_statistics
-from kizami_core.timestamps import parse_date
+from kizami_core.timestamps import parse_date, parse_since, parse_until
 from kizami_core.transcript.history import find_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import Literal, Self
 
+    from kizami_core.archive.reading import ImportReport
     from kizami_core.backfill import Step
     from kizami_core.config import Config
     from kizami_core.project_renaming import Renaming
     from kizami_core.records import Chunk, Hit, SaveReport, Session
     from kizami_core.resolutions import Resolution
+    from kizami_core.retrieval.filters import Speaker
     from kizami_core.storage.chunks import Deleted
     from kizami_core.storage.project_rows import ProjectRow
     from kizami_core.storage.statistics import Statistics
@@ -147,18 +154,47 @@ class Memory:
         *,
         project: str | os.PathLike[str] | None = None,
         all_projects: bool = False,
+        since: str | None = None,
+        until: str | None = None,
+        role: Speaker | None = None,
+        tools: str | Sequence[str] = (),
+        files: str | Sequence[str] = (),
         limit: int | None = None,
         include_agents: bool = False,
     ) -> list[Hit]:
         """Return the chunks that bear on a query, best first.
 
+        A query may hold exact phrases, ``"in quotes"``, and exclusions, ``-word`` and ``-"a phrase"``. One
+        without words (``""`` too, with a filter) lists what passes the filters, the newest first, each with
+        the relevance 0.
+
         Args:
             query: words or a question, in any language.
             project: a folder in the project; by default the current one.
             all_projects: search everywhere alike. Otherwise ``search.projectScope`` decides.
+            since: only what was said since then: an age (``12h``, ``7d``, ``6w``), a date, or a date and a
+                time; without a zone it is local time.
+            until: only what was said until then, the named day or minute included.
+            role: look only at what the person said ("user"), or at what Claude said and did ("assistant").
+            tools: only where one of these tools was used: ``["Bash", "mcp__*"]``.
+            files: only where one of these files is mentioned, by the last parts of its path or by a pattern:
+                ``["pool.ts", "src/*.py"]``.
             limit: the most hits to return; by default ``search.defaultLimit``.
             include_agents: search the sessions of sub-agents too.
+
+        Raises:
+            ConfigError: ``since``, ``until`` or ``role`` is nothing of the kind.
         """
+        if role not in (None, "user", "assistant"):
+            raise ConfigError(f'There is no role {role!r}. Give "user" or "assistant".')
+        now = time.time()
+        filters = Filters(
+            since=parse_since(since, now) if since else "",
+            until=parse_until(until, now) if until else "",
+            role=role,
+            tools=_names(tools),
+            files=_names(files),
+        )
         with reading(self._connection):
             return search(
                 self._connection,
@@ -167,8 +203,9 @@ class Memory:
                 scope=False if all_projects else self._config.project_scope,
                 limit=self._config.default_limit if limit is None else limit,
                 config=self._config,
-                now=time.time(),
+                now=now,
                 include_agents=include_agents,
+                filters=filters,
             )
 
     def sessions(
@@ -234,7 +271,7 @@ class Memory:
             ConfigError: nothing is left of the contents.
         """
         with reading(self._connection):
-            return editing.edit_chunk(self._connection, str(chunk_id), content)
+            return editing.edit_chunk(self._connection, str(chunk_id), content, now=time.time())
 
     def delete(
         self,
@@ -270,18 +307,45 @@ class Memory:
             )
 
     def export(
-        self, form: Literal["json", "markdown"] = "json", *, project: str | os.PathLike[str] | None = None
+        self,
+        form: Literal["json", "markdown", "jsonl"] = "json",
+        *,
+        project: str | os.PathLike[str] | None = None,
     ) -> Iterator[str]:
-        """Yield an export in pieces: the sessions of a project, or of all (None), with their chunks."""
+        """Yield an export in pieces: the sessions of a project, or of all (None), with their chunks.
+
+        ``jsonl`` is the archive that ``import_archive`` takes (docs/archive-format.md).
+        """
         path = None if project is None else _project(project)
-        write = export.export_json if form == "json" else export.export_markdown
+        writers = {"json": export.export_json, "markdown": export.export_markdown, "jsonl": export_archive}
         with reading(self._connection):
-            yield from write(self._connection, project_path=path)
+            yield from writers[form](self._connection, project_path=path)
+
+    def import_archive(self, path: str | os.PathLike[str], *, dry_run: bool = False) -> ImportReport:
+        """Bring in an archive, or all in a folder; what is here already stays, and nothing comes twice.
+
+        Args:
+            path: a file of ``export("jsonl")``, compressed or not, or a folder of them.
+            dry_run: only count.
+
+        Raises:
+            NotFoundError: there is no such file.
+            ArchiveError: it is damaged; what came before the damage has been taken in.
+        """
+        lines = (
+            line for file in archive_files(os.fspath(path)) for line in read_lines(file_lines(file), file)
+        )
+        with reading(self._connection):
+            return import_archive(self._connection, lines, now=time.time(), dry_run=dry_run)
 
     def stats(self) -> Statistics:
         """Return figures about what is stored."""
         with reading(self._connection):
             return read_statistics(self._connection)
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _project(folder: str | os.PathLike[str] | None) -> str:

@@ -47,6 +47,16 @@ def error_log_path(env: Mapping[str, str]) -> str:
     return os.path.join(data_dir(env), "error.log")
 
 
+def recall_log_path(env: Mapping[str, str]) -> str:
+    """Return the file that says what each recall did (``recall_log``)."""
+    return os.path.join(data_dir(env), "recalls.jsonl")
+
+
+def shown_dir(env: Mapping[str, str]) -> str:
+    """Return the directory of what each running session was shown (``recall_log``)."""
+    return os.path.join(data_dir(env), "shown")
+
+
 def run_stamp_path(env: Mapping[str, str], event: str) -> str:
     """Return the file whose time says when the hook of this Claude Code event last ran to its end."""
     return os.path.join(data_dir(env), "runs", event)

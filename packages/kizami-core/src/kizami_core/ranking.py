@@ -6,29 +6,42 @@ ARCHITECTURE.md, "One recall".
 
 from __future__ import annotations
 
+from time import perf_counter
+
+from kizami_core.recall_report import CandidateReport, TermReport
 from kizami_core.records import Hit, Record
 from kizami_core.retrieval.decay import decay, freshness
 from kizami_core.retrieval.grouping import group_neighbours
-from kizami_core.retrieval.lexical import LexicalRetriever
+from kizami_core.retrieval.lexical import LexicalRetriever, TermStatistics
 from kizami_core.retrieval.relaxation import phases
 from kizami_core.retrieval.relevance import relevance
+from kizami_core.retrieval.repeats import without_copies, without_repeats
 from kizami_core.retrieval.reranker import rerank
-from kizami_core.retrieval.scope import cross_project_relevance
-from kizami_core.storage.chunks import turns_chunks
+from kizami_core.retrieval.scope import cross_project_relevance, multiply_odds
+from kizami_core.storage.chunks import chunk_count, turns_chunks
 from kizami_core.storage.resolutions import resolutions_of_turns
 from kizami_core.timestamps import epoch_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kizami_core.config import Config
+    from kizami_core.recall_report import Verdict
     from kizami_core.records import Chunk
+    from kizami_core.retrieval.filters import Filters
     from kizami_core.retrieval.query import Query
+    from kizami_core.retrieval.reranker import Evidence
     from kizami_core.storage.resolutions import ResolvedFailure
 
 _CANDIDATES = 30
+# What a pin multiplies the odds of a memory by, in its own project.
+_PINNED_ODDS = 2.0
+# Of each recall this much is reported.
+_REPORTED_TERMS = 40
+_REPORTED_CANDIDATES = 10
+_REPORTED_HIDDEN = 4
 
 
 class _Measured(Record):
@@ -40,10 +53,24 @@ class _Measured(Record):
     age: float
     is_cross_project: bool
     rarities: dict[str, float]
+    evidence: Evidence
 
 
 class Ranking:
-    """One query's candidates and the ways to choose among them."""
+    """One query's candidates and the ways to choose among them.
+
+    Args:
+        connection: an open database; it is only read.
+        query: what is asked.
+        project_path: the present project.
+        session_id: the running session, whose own chunks are left out; None for no session.
+        config: limit, gate, scope, half-life and penalty.
+        now: epoch seconds.
+        include_agents: the sessions of sub-agents too.
+        hidden: chunks that are left out whatever they say, and why; they take nobody's place.
+        pinned: chunks that count more.
+        filters: what a memory must be besides; None for nothing.
+    """
 
     def __init__(
         self,
@@ -55,6 +82,9 @@ class Ranking:
         config: Config,
         now: float,
         include_agents: bool = False,
+        hidden: Mapping[int, Verdict] | None = None,
+        pinned: Collection[int] = (),
+        filters: Filters | None = None,
     ) -> None:
         self._connection = connection
         self._query = query
@@ -63,7 +93,17 @@ class Ranking:
         self._config = config
         self._now = now
         self._include_agents = include_agents
+        self._hidden = hidden or {}
+        self._pinned = pinned
+        self._filters = filters
         self.rarities: dict[int, dict[str, float]] = {}
+        # What the report tells: seconds of each stage, what was met, and how far each hit came.
+        self.seconds = {"lookup": 0.0, "candidates": 0.0, "rerank": 0.0}
+        self._statistics = TermStatistics(0, {})
+        self._measured: list[_Measured] = []
+        self._left_out: dict[int, tuple[Chunk, Verdict]] = {}
+        self._passed: dict[int, Hit] = {}
+        self._distinct: set[int] = set()
 
     def gated(self) -> list[Hit]:
         """Return what passes the gate; other projects are only asked when their turn comes."""
@@ -103,7 +143,7 @@ class Ranking:
         hits = [
             self._hit(candidate, self._config.cross_project_penalty) for candidate in self._all_candidates()
         ]
-        return self._first(hits)
+        return self._first(hits, says_once=False)
 
     def _all_candidates(self) -> list[_Measured]:
         scope = self._config.project_scope
@@ -112,10 +152,22 @@ class Ranking:
             candidates += self._candidates(in_other_projects=True, in_this_project=False)
         return candidates
 
-    def _first(self, hits: list[Hit]) -> list[Hit]:
-        hits = self._with_fixes(hits)
+    def _first(self, hits: list[Hit], *, says_once: bool = True) -> list[Hit]:
+        hits = [hit for hit in self._with_fixes(hits) if self._reason_to_hide(hit.chunk) is None]
         hits.sort(key=lambda hit: (hit.score, hit.chunk.created_at, hit.chunk.id), reverse=True)
-        return group_neighbours(hits)[: self._config.recall_limit]
+        distinct = group_neighbours(hits)
+        self._passed = {hit.chunk.id: hit for hit in hits}
+        told = [chunk for chunk, reason in self._left_out.values() if reason != "own_session"]
+        if told:
+            distinct = without_copies(distinct, told)
+        limit = self._config.recall_limit
+        shown, repeats = without_repeats(distinct, limit) if says_once else (distinct[:limit], [])
+        self._distinct = {hit.chunk.id for hit in distinct} - {hit.chunk.id for hit in repeats}
+        return shown
+
+    def _reason_to_hide(self, chunk: Chunk) -> Verdict | None:
+        hidden = self._hidden.get(chunk.id)
+        return "own_session" if hidden is None and chunk.session_id == self._session_id else hidden
 
     def _with_fixes(self, hits: list[Hit]) -> list[Hit]:
         """Return the hits, and for an error that the query quotes the chunk in which it was resolved.
@@ -137,6 +189,8 @@ class Ranking:
                 if not is_its_turn or not is_quoted(rarities, hit.chunk.content, failure.error):
                     continue
                 fix = self._fixing_chunk(failure)
+                if self._filters is not None and not self._filters.admits(fix):
+                    continue
                 known = found.get(fix.id)
                 if known is None or known.score < hit.score:
                     found[fix.id] = hit.replace(chunk=fix)
@@ -163,11 +217,11 @@ class Ranking:
         self.rarities[candidate.chunk.id] = candidate.rarities
         return Hit(candidate.chunk, probability * fresh + 1e-6 * candidate.rank_score, probability)
 
-    @staticmethod
-    def _with_penalty(candidate: _Measured, penalty: float) -> float:
-        if not candidate.is_cross_project:
-            return candidate.relevance
-        return cross_project_relevance(candidate.relevance, penalty)
+    def _with_penalty(self, candidate: _Measured, penalty: float) -> float:
+        if candidate.is_cross_project:
+            return cross_project_relevance(candidate.relevance, penalty)
+        is_pinned = candidate.chunk.id in self._pinned
+        return multiply_odds(candidate.relevance, _PINNED_ODDS) if is_pinned else candidate.relevance
 
     def _age(self, created_at: str) -> float:
         made_at = epoch_seconds(created_at)
@@ -175,20 +229,27 @@ class Ranking:
 
     def _candidates(self, *, in_other_projects: bool, in_this_project: bool = True) -> list[_Measured]:
         """Retrieve, rerank and measure candidates of the wanted projects."""
+        started = perf_counter()
         retriever = LexicalRetriever(
             self._connection,
             None if in_other_projects else self._project_path,
             include_agents=self._include_agents,
+            filters=self._filters,
         )
-        statistics = retriever.statistics(self._query)
-        chunks = [
-            chunk
-            for chunk in retriever.retrieve(self._query, statistics, limit=_CANDIDATES)
-            if chunk.session_id != self._session_id
-            and (in_this_project or chunk.project_path != self._project_path)
-        ]
+        statistics = self._statistics = retriever.statistics(self._query)
+        looked_up = perf_counter()
+        limit = max(_CANDIDATES, self._config.recall_limit)
+        chunks = []
+        for chunk in retriever.retrieve(self._query, statistics, limit=limit + self._left_out_at_most()):
+            reason = self._reason_to_hide(chunk)
+            if reason is not None:
+                self._left_out[chunk.id] = (chunk, reason)
+            elif in_this_project or chunk.project_path != self._project_path:
+                chunks.append(chunk)
+        chunks = chunks[:limit]
+        retrieved = perf_counter()
         rarities = {term: statistics.rarity(term) for term in statistics.postings}
-        return [
+        measured = [
             _Measured(
                 found.chunk,
                 relevance(self._query, found.evidence),
@@ -196,6 +257,72 @@ class Ranking:
                 self._age(found.chunk.created_at),
                 found.chunk.project_path != self._project_path,
                 rarities,
+                found.evidence,
             )
             for found in rerank(self._query, chunks, statistics)
         ]
+        self._measured += measured
+        self.seconds["lookup"] += looked_up - started
+        self.seconds["candidates"] += retrieved - looked_up
+        self.seconds["rerank"] += perf_counter() - retrieved
+        return measured
+
+    def _left_out_at_most(self) -> int:
+        """Return how many candidates may have to be left out, within bounds."""
+        own = chunk_count(self._connection, self._session_id) if self._session_id else 0
+        return min(_CANDIDATES, own + len(self._hidden))
+
+    @property
+    def memories(self) -> int:
+        """How many memories were asked last: of the project, or of all."""
+        return self._statistics.corpus_size
+
+    def term_reports(self) -> list[TermReport]:
+        """Return the query's terms: those that are known by weight, then the others; a bounded number."""
+        statistics = self._statistics
+        terms = dict.fromkeys(term for word in self._query.words for term in word.terms)
+        reports = [
+            TermReport(term, statistics.document_frequency(term), round(statistics.rarity(term), 3))
+            for term in terms
+        ]
+        reports.sort(key=lambda report: (report.memories > 0, report.weight), reverse=True)
+        return reports[:_REPORTED_TERMS]
+
+    def candidate_reports(self, shown: Sequence[Hit]) -> list[CandidateReport]:
+        """Return what became of the candidates: those shown, then by score, then hidden ones, bounded."""
+        measured = {candidate.chunk.id: candidate for candidate in self._measured}
+        chosen = {hit.chunk.id for hit in shown}
+        others = [
+            self._passed.get(candidate.chunk.id) or self._hit(candidate, self._config.cross_project_penalty)
+            for candidate in measured.values()
+            if candidate.chunk.id not in chosen
+        ]
+        others.sort(key=lambda hit: hit.score, reverse=True)
+        hidden = sorted(self._left_out.values(), key=lambda item: item[1] == "own_session")
+        room = max(0, _REPORTED_CANDIDATES - len(shown) - min(len(hidden), _REPORTED_HIDDEN))
+        reports = [
+            self._candidate_report(hit, measured.get(hit.chunk.id), self._verdict(hit.chunk.id, chosen))
+            for hit in [*shown, *others[:room]]
+        ]
+        left = max(0, _REPORTED_CANDIDATES - len(reports))
+        return reports + [CandidateReport(chunk.id, reason) for chunk, reason in hidden[:left]]
+
+    def _verdict(self, chunk_id: int, chosen: Collection[int]) -> Verdict:
+        if chunk_id in chosen:
+            return "shown"
+        if chunk_id in self._distinct:
+            return "over_limit"
+        return "repeats" if chunk_id in self._passed else "below_gate"
+
+    def _candidate_report(self, hit: Hit, candidate: _Measured | None, verdict: Verdict) -> CandidateReport:
+        if candidate is None:
+            return CandidateReport(hit.chunk.id, verdict, None, None, None, round(hit.relevance, 3))
+        return CandidateReport(
+            hit.chunk.id,
+            verdict,
+            round(candidate.evidence.density, 2),
+            round(freshness(candidate.age, self._config.time_decay_half_life_days), 3),
+            round(candidate.evidence.share, 3),
+            round(hit.relevance, 3),
+            round(hit.score, 3),
+        )

@@ -116,11 +116,23 @@ class Turn(Record):
 
 
 class Metadata(Record):
-    """What a chunk mentions; each list without repeats, in order of appearance, bounded."""
+    """What a chunk mentions; each list without repeats, in order of appearance, bounded.
+
+    ``types`` and ``concepts`` are how another memory classed what was imported of it; transcripts give none.
+    """
 
     file_paths: tuple[str, ...] = ()
     tool_names: tuple[str, ...] = ()
     error_messages: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as a dictionary, the last two only where something was classed."""
+        fields = super().as_dict()
+        if not self.types and not self.concepts:
+            del fields["types"], fields["concepts"]
+        return fields
 
 
 class Chunk(Record):

@@ -6,7 +6,7 @@ Texts of this form sort like the times they name. ``now`` is passed around as se
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from kizami_core.errors import ConfigError
 
@@ -47,6 +47,52 @@ def parse_date(text: str) -> str:
     except (ValueError, OverflowError):
         raise ConfigError(f"{text!r} is no date. Write 2024-01-31, or 2024-01-31T09:30+09:00.") from None
     return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+
+
+def parse_since(text: str, now: float) -> str:
+    """Read an age, a date, or a date and a time, as the moment (UTC text) from which on something is wanted.
+
+    An age counts back from ``now``, epoch seconds; for the rest see ``parse_date``.
+
+    Raises:
+        ConfigError: it is none of these.
+    """
+    days = _age_or_none(text)
+    if days is not None:
+        return format_utc(now - days * 86_400)
+    try:
+        return parse_date(text)
+    except ConfigError:
+        raise ConfigError(
+            f"{text!r} is neither an age nor a date. Write 12h, 90d, 6w or 2024-01-31."
+        ) from None
+
+
+def parse_until(text: str, now: float) -> str:
+    """Do the same for the first moment that is no longer wanted: the named day or minute is wanted whole.
+
+    Raises:
+        ConfigError: it is no such text.
+    """
+    begin = parse_since(text, now)
+    if _age_or_none(text) is not None:
+        return begin
+    try:
+        try:
+            # Counted in local time, where a day may have 23 or 25 hours.
+            return parse_date((date.fromisoformat(text.strip()) + timedelta(days=1)).isoformat())
+        except ValueError:
+            minute = datetime.fromisoformat(begin).replace(second=0) + timedelta(minutes=1)
+            return minute.isoformat(sep=" ", timespec="seconds")
+    except OverflowError:
+        return format_utc(_LAST_SECOND)
+
+
+def _age_or_none(text: str) -> float | None:
+    try:
+        return parse_age(text)
+    except ConfigError:
+        return None
 
 
 def epoch_seconds(text: str) -> float | None:

@@ -22,10 +22,10 @@ from kizami_cli.history import (
 from kizami_cli.invocation import Invocation, common_options
 from kizami_cli.progress import progress
 from kizami_core.backfill import count_turns, unsaved, within_project
-from kizami_core.errors import ConfigError, TranscriptError
+from kizami_core.errors import TranscriptError
 from kizami_core.paths import claude_config_dir
 from kizami_core.storage.connection import open_database
-from kizami_core.timestamps import epoch_seconds, parse_age, parse_date
+from kizami_core.timestamps import epoch_seconds, parse_since
 from kizami_core.transcript.history import find_transcripts
 
 TYPE_CHECKING = False
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from kizami_core.transcript.history import TranscriptFile
 
-_DAY_SECONDS = 86_400
 _MAX_WORKERS = 16
 
 
@@ -61,7 +60,7 @@ def command(
     and start it again, also while Claude Code is running.
     """
     now = time.time()
-    limit = _moment(since, now) if since else 0.0
+    limit = (epoch_seconds(parse_since(since, now)) or 0.0) if since else 0.0
     files = [file for file in find_transcripts(claude_config_dir(os.environ)) if file.mtime >= limit]
     if dry_run and not os.path.exists(invocation.config.database_path):
         with (
@@ -86,19 +85,6 @@ def command(
         if tally.chunks_written:
             say_what_maintenance_takes(connection, invocation.config, now)
     _end(tally.failures, as_json=as_json)
-
-
-def _moment(since: str, now: float) -> float:
-    try:
-        return now - parse_age(since) * _DAY_SECONDS
-    except ConfigError:
-        pass
-    try:
-        return epoch_seconds(parse_date(since)) or 0.0
-    except ConfigError:
-        raise ConfigError(
-            f"{since!r} is neither an age nor a date. Write 12h, 90d, 6w or 2024-01-31."
-        ) from None
 
 
 def _wanted(

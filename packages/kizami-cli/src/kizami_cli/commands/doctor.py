@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kizami_core.config import Config
     from kizami_core.transcript.history import TranscriptFile
 
+_CHECKS = "kizami.doctor"  # the entry points of other packages' checks
 _STATES = ("ok", "warning", "problem")
 _STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
@@ -113,7 +114,23 @@ def _check_all(invocation: Invocation, path: str, config: Config, now: float) ->
         *check_permissions(os.environ, config=path, database=config.database_path),
         check_disk(config.database_path, free_bytes(config.database_path)),
         *check_error_log(log, now),
+        *_check_other_packages(path, config),
     ]
+
+
+def _check_other_packages(path: str, config: Config) -> list[Finding]:
+    """Ask the packages that bring checks: each is ``check(config_path, config, env) -> list[Finding]``."""
+    from importlib.metadata import entry_points
+
+    findings: list[Finding] = []
+    for entry_point in sorted(entry_points(group=_CHECKS), key=lambda entry_point: entry_point.name):
+        try:
+            findings += entry_point.load()(path, config, os.environ)
+        except Exception as error:  # noqa: BLE001 - of another package; the other checks must be told
+            found = f"this check fails ({type(error).__name__}: {error})"
+            remedy = "Bring all packages to one version: pip install --upgrade kizami-cli kizami-hybrid"
+            findings.append(Finding(entry_point.name, "warning", found, remedy))
+    return findings
 
 
 def _check_config(path: str) -> list[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from kizami_cli.chunk_text import chunk_json, show_chunk
@@ -19,7 +21,7 @@ from kizami_core.editing import edit_chunk
 def command(invocation: Invocation, chunk_id: str, content: str, *, as_json: bool) -> None:
     """Replace the content of a chunk. Secrets in it are masked; the search index follows."""
     with invocation.database(read_only=False) as connection:
-        chunk = edit_chunk(connection, chunk_id, content)
+        chunk = edit_chunk(connection, chunk_id, content, now=time.time())
     if as_json:
         show_json(chunk_json(chunk))
     else:

@@ -1,41 +1,79 @@
-"""`kizami export`: all that is stored, as JSON or Markdown; also what a damaged database still gives."""
+"""`kizami export`: all that is stored, as an archive, JSON or Markdown; of a damaged one what is left."""
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 
 import click
 
-from kizami_cli.console import say, write_utf8
+from kizami_cli.console import say, size, write_utf8
 from kizami_cli.invocation import Invocation, common_options
-from kizami_core.errors import DatabaseCorruptError
+from kizami_core.archive.files import write_file
+from kizami_core.archive.writing import export_archive
+from kizami_core.errors import ConfigError, DatabaseCorruptError
 from kizami_core.export import export_json, export_markdown
 from kizami_core.storage.connection import open_damaged_database
+from kizami_core.timestamps import parse_since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
 
-_WRITERS = {"json": export_json, "markdown": export_markdown}
+_WRITERS = {"jsonl": export_archive, "json": export_json, "markdown": export_markdown}
+_ENDINGS = {".jsonl": "jsonl", ".json": "json", ".md": "markdown", ".markdown": "markdown"}
 
 
 @click.command("export")
 @common_options
 @click.option(
-    "--format", "form", type=click.Choice([*_WRITERS]), default="json", show_default=True, help="The format."
+    "--format",
+    "form",
+    type=click.Choice([*_WRITERS]),
+    help="jsonl: the archive that `kizami import` takes; json (the default): for programs; markdown: to "
+    "read. Without this option the ending of --output decides.",
+)
+@click.option("--since", metavar="AGE|DATE", help="Only turns since then: 30d, 2024-01-31.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write to this file instead of stdout, compressed where its name ends in .gz.",
 )
 @click.pass_obj
-def command(invocation: Invocation, form: str) -> None:
-    """Write all memories with their content to stdout (of one project with --project)."""
+def command(invocation: Invocation, form: str | None, since: str | None, output: str | None) -> None:
+    """Write all memories with their content (of one project with --project)."""
+    form = form or _form_of(output or "")
+    moment = parse_since(since, time.time()) if since else ""
     try:
         with invocation.database() as connection:
-            _write(invocation, connection, form)
+            _write(invocation, connection, form, moment, output)
     except DatabaseCorruptError as error:
+        if form == "jsonl":
+            raise DatabaseCorruptError(
+                f"{error} An archive holds whole memories alone: `kizami export --format json` writes what "
+                "can be read."
+            ) from error
         say(f"{error} Here is what can be read.")
         with closing(open_damaged_database(invocation.config.database_path)) as connection:
-            _write(invocation, connection, form)
+            _write(invocation, connection, form, moment, output)
 
 
-def _write(invocation: Invocation, connection: sqlite3.Connection, form: str) -> None:
-    for piece in _WRITERS[form](connection, project_path=invocation.project_filter(is_default_all=True)):
-        write_utf8(piece)
+def _form_of(output: str) -> str:
+    name = output.removesuffix(".gz")
+    found = [form for ending, form in _ENDINGS.items() if name.endswith(ending)]
+    if output and not found:
+        raise ConfigError(f"{output} tells no format by its ending. Add --format jsonl, json or markdown.")
+    return found[0] if found else "json"
+
+
+def _write(
+    invocation: Invocation, connection: sqlite3.Connection, form: str, since: str, output: str | None
+) -> None:
+    project = invocation.project_filter(is_default_all=True)
+    pieces = _WRITERS[form](connection, project_path=project, since=since)
+    if output is None:
+        for piece in pieces:
+            write_utf8(piece)
+    else:
+        say(f"Wrote {output} ({size(write_file(output, pieces))}).")

@@ -8,7 +8,14 @@ import click
 
 from kizami_cli.console import count, local_time, say, short_ids, show_json, show_table
 from kizami_cli.invocation import Invocation, agents_option, common_options
+from kizami_core.storage.marks import marks_by_session
 from kizami_core.storage.sessions import list_sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kizami_core.storage.marks import Mark
 
 
 @click.command("list")
@@ -24,16 +31,28 @@ def command(invocation: Invocation, limit: int, *, include_agents: bool, as_json
     project = invocation.project_filter()
     with invocation.database() as connection:
         everything = list_sessions(connection, include_agents=True)
+        marks = marks_by_session(connection)
     sessions = [
         session
         for session in everything
         if project in (None, session.project_path) and (include_agents or session.parent_session_id is None)
     ]
     if as_json:
-        show_json([session.as_dict() for session in sessions[:limit]])
+        show_json(
+            [
+                {**session.as_dict(), "marks": marks.get(session.session_id, {})}
+                for session in sessions[:limit]
+            ]
+        )
         return
+    is_any_marked = any(session.session_id in marks for session in sessions[:limit])
     shorten = short_ids(session.session_id for session in everything)
-    columns = ["session", "ended", "chunks", *(["project"] if project is None else []), "first prompt"]
+    columns = [
+        *("session", "ended", "chunks"),
+        *(["marks"] if is_any_marked else []),
+        *(["project"] if project is None else []),
+        "first prompt",
+    ]
     show_table(
         columns,
         (
@@ -41,6 +60,7 @@ def command(invocation: Invocation, limit: int, *, include_agents: bool, as_json
                 shorten(session.session_id),
                 local_time(session.ended_at),
                 f"{session.chunk_count:,}",
+                *([_marked(marks.get(session.session_id, {}))] if is_any_marked else []),
                 *([os.path.basename(session.project_path)] if project is None else []),
                 session.first_message or "",
             ]
@@ -55,3 +75,7 @@ def command(invocation: Invocation, limit: int, *, include_agents: bool, as_json
     if not sessions:
         others = "" if project is None or not everything else " --all-projects shows those of others."
         say(f"No session is saved{'' if project is None else f' for {project}'}.{others}")
+
+
+def _marked(marks: Mapping[Mark, int]) -> str:
+    return ", ".join(f"{number:,} {mark}" for mark, number in marks.items())

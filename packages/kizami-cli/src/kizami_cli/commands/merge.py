@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from functools import partial
 
 import click
 
@@ -14,9 +16,11 @@ from kizami_core.privacy import redact_for_display
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kizami_core.maintenance.merging import MergedPair
+    from kizami_core.maintenance.similarity import MergedPair
 
 _SHOWN_PAIRS = 20
+_SHOWN_CHARS = 400  # of each text on a terminal, from a little before the first difference
+_BEFORE_DIFFERENCE = 80
 
 
 @click.command("merge")
@@ -28,30 +32,46 @@ _SHOWN_PAIRS = 20
     show_default=True,
     help="How alike two chunks must be, above 0 and at most 1 (Jaccard similarity of trigrams).",
 )
+@click.option("--across-projects", is_flag=True, help="Compare the chunks of all projects with each other.")
 @deletion_options
 @click.pass_obj
-def command(invocation: Invocation, threshold: float, *, yes: bool, dry_run: bool, as_json: bool) -> None:
+def command(
+    invocation: Invocation,
+    threshold: float,
+    *,
+    across_projects: bool,
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Delete chunks of this project that a richer one nearly repeats.
 
-    With --all-projects each project is looked at, and chunks are compared within it.
+    With --all-projects each project is looked at, and chunks are compared within it. `kizami import` brings
+    back what was deleted, from the archive folder beside the database.
     """
-    project, now = invocation.project_filter(), time.time()
+    merge_chunks = partial(
+        merge,
+        project_path=invocation.project_filter(),
+        now=time.time(),
+        archive_max_mb=invocation.config.archive_max_mb,
+        threshold=threshold,
+        across_projects=across_projects,
+    )
     with invocation.database() as connection:
-        pairs = merge(connection, project_path=project, now=now, threshold=threshold, dry_run=True)
+        pairs = merge_chunks(connection, dry_run=True)
     is_merging = bool(pairs) and not dry_run
     if not as_json and pairs:
         show_table(
-            ["deleted", "kept", "alike", "what is deleted"],
+            ["deleted", "kept", "alike", "what is deleted", "what is kept"],
             (_row(pair) for pair in pairs[:_SHOWN_PAIRS]),
             right=["deleted", "kept", "alike"],
-            brief=["what is deleted"],
         )
         if len(pairs) > _SHOWN_PAIRS:
             show(f"and {count(len(pairs) - _SHOWN_PAIRS, 'more pair')}")
     if is_merging:
         confirm(f"Delete {count(len(pairs), 'chunk')} that others nearly repeat?", yes=yes)
         with invocation.database(read_only=False) as connection:
-            pairs = merge(connection, project_path=project, now=now, threshold=threshold)
+            pairs = merge_chunks(connection)
     if as_json:
         shown = [
             {"kept": pair.kept.id, "removed": pair.removed.id, "similarity": round(pair.similarity, 4)}
@@ -65,5 +85,22 @@ def command(invocation: Invocation, threshold: float, *, yes: bool, dry_run: boo
 
 
 def _row(pair: MergedPair) -> list[str]:
-    content = redact_for_display(pair.removed.content)
-    return [f"#{pair.removed.id}", f"#{pair.kept.id}", f"{pair.similarity:.2f}", content]
+    removed, kept = (redact_for_display(chunk.content) for chunk in (pair.removed, pair.kept))
+    if sys.stdout.isatty():
+        removed, kept = _excerpts(removed, kept)
+    return [f"#{pair.removed.id}", f"#{pair.kept.id}", f"{pair.similarity:.2f}", removed, kept]
+
+
+def _excerpts(one: str, other: str) -> tuple[str, str]:
+    """Return of two texts what fits beside each other, from where they differ."""
+    same = next(
+        (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
+        min(len(one), len(other)),
+    )
+    start = max(0, same - _BEFORE_DIFFERENCE)
+
+    def excerpt(text: str) -> str:
+        end = start + _SHOWN_CHARS
+        return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+    return excerpt(one), excerpt(other)

@@ -9,15 +9,12 @@ import click
 
 from kizami_cli.deletion import delete_with_consent, deletion_options
 from kizami_cli.invocation import Invocation, common_options
-from kizami_core.editing import delete_before
 from kizami_core.maintenance.retention import prune
-from kizami_core.timestamps import format_utc, parse_age
+from kizami_core.timestamps import parse_age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kizami_cli.deletion import Deletion
-
-_DAY_SECONDS = 86_400
 
 
 @click.command("prune")
@@ -27,11 +24,10 @@ _DAY_SECONDS = 86_400
 @click.pass_obj
 def command(invocation: Invocation, /, older_than: str, **options: bool) -> None:
     """Delete memories of turns older than an age (in all projects, unless --project names one)."""
-    age_days = parse_age(older_than)
-    project = invocation.project_filter(is_default_all=True)
-    now = time.time()
-    delete: Deletion = partial(prune, older_than_days=age_days, now=now)
-    if project is not None:
-        moment = format_utc(now - age_days * _DAY_SECONDS)
-        delete = partial(delete_before, moment=moment, project_path=project, now=now)
+    delete: Deletion = partial(
+        prune,
+        older_than_days=parse_age(older_than),
+        project_path=invocation.project_filter(is_default_all=True),
+        now=time.time(),
+    )
     delete_with_consent(invocation, delete, **options)

@@ -25,8 +25,8 @@ def command(invocation: Invocation, prompt: str, *, stdin: bool) -> None:  # noq
         project = invocation.project_path()
         block = recall(
             connection, prompt, session_id="", project_path=project, config=config, now=time.time()
-        )
+        ).block
     if block:
         show(block.rstrip("\n"))
     else:
-        say("Nothing: no memory is relevant enough, or the prompt asks for none.")
+        say("Nothing: no memory is relevant enough, or the prompt asks for none. Why: kizami why --prompt …")

@@ -9,6 +9,7 @@ from kizami_cli.console import count, local_time, show, show_json
 from kizami_cli.invocation import Invocation, agents_option, common_options
 from kizami_core.errors import NotFoundError
 from kizami_core.storage.chunks import find_chunk, session_chunks
+from kizami_core.storage.marks import all_marks
 from kizami_core.storage.sessions import agent_sessions, find_session
 
 TYPE_CHECKING = False
@@ -31,8 +32,15 @@ def command(invocation: Invocation, name: str, *, include_agents: bool, as_json:
     """
     with invocation.database() as connection:
         sessions = _chunks(connection, name, include_agents=include_agents)
+        marks = all_marks(connection)
     if as_json:
-        show_json([chunk_json(chunk) for chunks in sessions for chunk in chunks])
+        show_json(
+            [
+                {**chunk_json(chunk), "marks": marks.get(chunk.id, [])}
+                for chunks in sessions
+                for chunk in chunks
+            ]
+        )
         return
     for chunks in sessions:
         if len(chunks) > 1:
@@ -41,7 +49,8 @@ def command(invocation: Invocation, name: str, *, include_agents: bool, as_json:
             show(f"{first.project_path}, {local_time(first.created_at)}, {count(len(chunks), 'chunk')}")
             show()
         for chunk in chunks:
-            show_chunk(chunk, chunk.content, session="" if len(chunks) > 1 else chunk.session_id)
+            session = "" if len(chunks) > 1 else chunk.session_id
+            show_chunk(chunk, chunk.content, session=session, labels=marks.get(chunk.id, []))
 
 
 def _chunks(connection: sqlite3.Connection, name: str, *, include_agents: bool) -> list[list[Chunk]]:

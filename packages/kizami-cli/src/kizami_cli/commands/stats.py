@@ -69,6 +69,8 @@ def _show_figures(invocation: Invocation, statistics: Statistics) -> None:
     show_field("Holds", f"{sessions} of {projects}: {chunks}, about {tokens}")
     if statistics.chunks:
         show_field("From", f"{local_time(statistics.oldest)} to {local_time(statistics.newest)}")
+    if statistics.muted or statistics.pinned:
+        show_field("Marked", f"{statistics.muted:,} muted, {statistics.pinned:,} pinned")
     kept = (
         f"{config.max_chunk_age_days:g} days" if config.maintenance_enabled else "ever (maintenance is off)"
     )

@@ -16,19 +16,26 @@ if TYPE_CHECKING:
 
 
 def remove_chunks(
-    connection: sqlite3.Connection, ids: Sequence[int], *, action: str, reason: str, now: float
+    connection: sqlite3.Connection,
+    ids: Sequence[int],
+    *,
+    action: str,
+    reason: str,
+    now: float,
+    is_for_good: bool,
 ) -> Deleted:
     """Delete chunks inside the caller's transaction and note it in the log.
 
     Their turns are locked, their sessions' rows follow (a session without chunks loses its own), what was
     learnt from them goes, and so do both full-text indexes, which keep nothing of the text.
+    ``is_for_good``: a person wants them gone, here and wherever this database is imported.
     """
     if not ids:
         return Deleted(0, 0)
     before = used_bytes(connection)
     sessions = count_by_session(connection, ids)
     remove_resolutions(connection, ids)
-    delete_chunks(connection, ids)
+    delete_chunks(connection, ids, is_for_good=is_for_good)
     emptied = refresh_sessions(connection, sessions)
     word_index.refresh(connection)
     optimize_indexes(connection)

@@ -22,13 +22,19 @@ _NOTE = (
 
 
 class ShownMemory(Record):
-    """One memory as it is shown; ``date`` is local, ``source`` a project's name or "" for the present one."""
+    """One memory as it is shown.
 
+    ``date`` is local, ``source`` a project's name or "" for the present one. ``replaced_by`` is the id of a
+    newer chunk in the same block that decides the same anew.
+    """
+
+    chunk_id: int
     date: str
     session_id: str
     source: str
     relevance: float
     text: str
+    replaced_by: int | None = None
 
 
 def format_memories(memories: Sequence[ShownMemory]) -> str:
@@ -38,9 +44,11 @@ def format_memories(memories: Sequence[ShownMemory]) -> str:
     lines = [f"<{MEMORY_TAG}>", _HEADER, _NOTE, ""]
     for memory in memories:
         origin = f" [from: {memory.source}]" if memory.source else ""
+        head = f"[{memory.date} {memory.session_id[:6]}]{origin} (relevance: {memory.relevance:.2f})"
+        older = f" (older, 古い記録: see #{memory.replaced_by})" if memory.replaced_by is not None else ""
         lines += [
             "---",
-            f"[{memory.date} {memory.session_id[:6]}]{origin} (relevance: {memory.relevance:.2f})",
+            f"{head} #{memory.chunk_id}{older}",
             without_tag(redact_for_display(memory.text)),
         ]
     lines += ["---", f"</{MEMORY_TAG}>", ""]

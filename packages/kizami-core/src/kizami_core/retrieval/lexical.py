@@ -11,15 +11,16 @@ from __future__ import annotations
 from math import log
 
 from kizami_core.records import Record
+from kizami_core.retrieval.terms import is_hiragana
 from kizami_core.retrieval.word_index import agent_term, project_token
 from kizami_core.storage.chunks import COLUMNS, chunk_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
 
     from kizami_core.records import Chunk
+    from kizami_core.retrieval.filters import Filters
     from kizami_core.retrieval.query import Query
 
 _POSTINGS = 1_000
@@ -31,6 +32,8 @@ _SMOOTHING = 1.5
 # Few chunks say little about how rare a term is: a small corpus counts as one of this size.
 _MIN_CORPUS = 500
 _MAX_TRIGRAMS = 24
+# What a word of the same meaning counts for.
+ALTERNATIVE = 0.6
 
 
 class Posting(Record):
@@ -49,7 +52,7 @@ class TermStatistics:
         self.corpus_size = corpus_size
         self.postings = postings
         self._documents = max(corpus_size, _MIN_CORPUS)
-        self._most = log(1.0 + (self._documents + _SMOOTHING) / _SMOOTHING)
+        self.highest_idf = log(1.0 + (self._documents + _SMOOTHING) / _SMOOTHING)
 
     def rarity(self, term: str) -> float:
         """Return the idf of a term as a share of the highest possible one, in (0, 1].
@@ -62,7 +65,7 @@ class TermStatistics:
                 1.0
                 + (self._documents - min(frequency, self._documents) + _SMOOTHING) / (frequency + _SMOOTHING)
             )
-            / self._most
+            / self.highest_idf
         )
 
     def document_frequency(self, term: str) -> int:
@@ -90,14 +93,22 @@ class LexicalRetriever:
         connection: an open database.
         project_path: the project to search in, or None for all.
         include_agents: search the sessions of sub-agents too.
+        filters: what a candidate must be besides. They narrow the candidates, not what the corpus is said to
+            know: a memory is as relevant with them as without.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, project_path: str | None, *, include_agents: bool = False
+        self,
+        connection: sqlite3.Connection,
+        project_path: str | None,
+        *,
+        include_agents: bool = False,
+        filters: Filters | None = None,
     ) -> None:
         self._connection = connection
         self._project_path = project_path
         self._include_agents = include_agents
+        self._filters = filters
 
     def statistics(self, query: Query) -> TermStatistics:
         """Look up the query's terms: at most one bounded read of the index for each."""
@@ -113,7 +124,7 @@ class LexicalRetriever:
         newest = self._connection.execute("""SELECT coalesce(max(id), 0) FROM chunks""").fetchone()[0]
         postings: dict[str, Posting] = {}
         for word in query.words:
-            for term in word.terms:
+            for term in (*word.terms, *(term for terms in word.alternatives for term in terms)):
                 if term not in postings:
                     postings[term] = self._posting(term, scope, size, newest)
         return TermStatistics(size, postings)
@@ -144,11 +155,23 @@ class LexicalRetriever:
             return Posting(tuple(ids), frozenset(ids), len(ids), is_complete=True)
         reach = newest - ids[-1] + 1
         return Posting(
-            tuple(ids),
+            tuple(ids if self._filters is None else self._wanted_posting(match + scope, self._filters)),
             frozenset(ids),
             min(size, max(_POSTINGS, _POSTINGS * newest // reach)),
             is_complete=False,
         )
+
+    def _wanted_posting(self, match: str, filters: Filters) -> list[int]:
+        """Return the newest postings among the chunks that may pass: the newest of all may be too new."""
+        condition, parameters = filters.condition()
+        rows = self._connection.execute(
+            f"""
+            SELECT w.rowid FROM chunks_words w CROSS JOIN chunks c ON c.id = w.rowid
+            WHERE chunks_words MATCH :match AND {condition} ORDER BY w.rowid DESC LIMIT :limit
+            """,  # noqa: S608 - made of constants
+            {**parameters, "match": match, "limit": _POSTINGS},
+        )
+        return [row[0] for row in rows]
 
     def retrieve(self, query: Query, statistics: TermStatistics, *, limit: int) -> list[Chunk]:
         """Return at most ``limit`` candidates, those that hold the most and rarest terms first."""
@@ -164,28 +187,52 @@ class LexicalRetriever:
                 weight = share * statistics.rarity(term)
                 for chunk_id in statistics.postings[term].newest_first:
                     scores[chunk_id] = scores.get(chunk_id, 0.0) + weight
-        if not scores:
-            return self._by_substring(query, limit)
+            for terms in word.alternatives:
+                for term in terms:
+                    if term in credited or not statistics.is_selective(term):
+                        continue
+                    credited.add(term)
+                    weight = ALTERNATIVE * statistics.rarity(term) / len(terms)
+                    for chunk_id in statistics.postings[term].newest_first:
+                        scores[chunk_id] = scores.get(chunk_id, 0.0) + weight
         # Equals stay in the order they were met, which is newest first.
-        best = sorted(scores, key=scores.__getitem__, reverse=True)[:limit]
-        return self._load(best)
+        best = sorted(scores, key=scores.__getitem__, reverse=True)
+        found = self._load(best, limit)
+        if self._filters is not None and self._filters.phrases:
+            return found + self._with_phrases(self._filters, found, limit - len(found))
+        return found if credited else self._by_substring(query, limit)
+
+    def _with_phrases(self, filters: Filters, known: list[Chunk], limit: int) -> list[Chunk]:
+        """Return chunks that hold the wanted phrases, and perhaps no word of the query as it is indexed."""
+        from kizami_core.retrieval.listing import newest
+
+        return newest(
+            self._connection,
+            filters,
+            project_path=self._project_path,
+            include_agents=self._include_agents,
+            limit=limit,
+            without={chunk.id for chunk in known},
+        )
 
     def _by_substring(self, query: Query, limit: int) -> list[Chunk]:
+        condition, parameters = ("1", {}) if self._filters is None else self._filters.condition()
         trigrams = _trigrams(query.text)
         if trigrams:
             match = " OR ".join(map(_quoted, trigrams))
             rows = self._connection.execute(
-                """
+                f"""
                 SELECT c.id FROM chunks_fts f JOIN chunks c ON c.id = f.rowid
                 WHERE chunks_fts MATCH :match AND (:project IS NULL OR c.project_path = :project)
-                  AND (:agents OR NOT c.is_agent)
+                  AND (:agents OR NOT c.is_agent) AND {condition}
                 ORDER BY f.rank LIMIT :limit
-                """,
+                """,  # noqa: S608 - made of constants
                 {
+                    **parameters,
                     "match": match,
                     "project": self._project_path,
                     "agents": self._include_agents,
-                    "limit": limit,
+                    "limit": limit if self._filters is None else -1,
                 },
             )
         else:
@@ -194,32 +241,39 @@ class LexicalRetriever:
                 return []
             pattern = short.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
             rows = self._connection.execute(
-                """
-                SELECT id FROM chunks
-                WHERE content LIKE '%' || :pattern || '%' ESCAPE '\\'
-                  AND (:project IS NULL OR project_path = :project)
-                  AND (:agents OR NOT is_agent)
-                ORDER BY created_at DESC LIMIT :limit
-                """,
+                f"""
+                SELECT c.id FROM chunks c
+                WHERE c.content LIKE '%' || :pattern || '%' ESCAPE '\\'
+                  AND (:project IS NULL OR c.project_path = :project)
+                  AND (:agents OR NOT c.is_agent) AND {condition}
+                ORDER BY c.created_at DESC LIMIT :limit
+                """,  # noqa: S608 - made of constants
                 {
+                    **parameters,
                     "pattern": pattern,
                     "project": self._project_path,
                     "agents": self._include_agents,
-                    "limit": limit,
+                    "limit": limit if self._filters is None else -1,
                 },
             )
-        return self._load([row[0] for row in rows])
+        return self._load([row[0] for row in rows], limit)
 
-    def _load(self, chunk_ids: list[int]) -> list[Chunk]:
-        rows = (
-            self._connection.execute(
+    def _load(self, chunk_ids: list[int], limit: int) -> list[Chunk]:
+        """Read chunks until there are enough that pass."""
+        chunks: list[Chunk] = []
+        for chunk_id in chunk_ids:
+            if len(chunks) == limit:
+                break
+            row = self._connection.execute(
                 f"""SELECT {COLUMNS} FROM chunks WHERE id = ?""",  # noqa: S608 - a constant
                 (chunk_id,),
             ).fetchone()
-            for chunk_id in chunk_ids
-        )
-        # The index may still hold a chunk that another program deleted.
-        return [chunk_of(row) for row in rows if row is not None]
+            # The index may still hold a chunk that another program deleted.
+            if row is not None:
+                chunk = chunk_of(row)
+                if self._filters is None or self._filters.admits(chunk):
+                    chunks.append(chunk)
+        return chunks
 
 
 def _quoted(term: str) -> str:
@@ -236,10 +290,6 @@ def _trigrams(text: str) -> list[str]:
     for piece in text.split():
         for at in range(len(piece) - 2):
             found[piece[at : at + 3]] = None
-    telling = [trigram for trigram in found if not _is_hiragana(trigram)] or list(found)
+    telling = [trigram for trigram in found if not is_hiragana(trigram)] or list(found)
     step = max(1, -(-len(telling) // _MAX_TRIGRAMS))
     return telling[::step]
-
-
-def _is_hiragana(text: Iterable[str]) -> bool:
-    return all("\u3041" <= character <= "\u309f" for character in text)

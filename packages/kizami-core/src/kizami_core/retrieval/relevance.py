@@ -27,7 +27,7 @@ def features(query: Query, evidence: Evidence) -> tuple[float, ...]:
     """Return what the regression sees of one candidate, each about 0 to 5."""
     return (
         log1p(evidence.mass),
-        log1p(evidence.window_mass),
+        log1p(evidence.near_mass),
         evidence.rarest,
         log1p(evidence.density),
         log1p(len(query.words)),

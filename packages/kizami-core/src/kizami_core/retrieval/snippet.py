@@ -1,37 +1,49 @@
-"""Snippets: the part of a chunk that holds the evidence, in whole sentences where they fit."""
+"""Snippets: the part of a chunk that holds the evidence, in whole sentences.
+
+A sentence is worth what the prompt's words in it say about it, and what it tells that the question did not:
+names of code, paths, numbers, and the words by which decisions and causes are known. A reader who asks again
+needs the answer, not the echo of the question.
+"""
 
 from __future__ import annotations
 
-from kizami_core.records import Record
-from kizami_core.retrieval.normalize import fold
-from kizami_core.transcript.tokens import estimate_tokens
+from math import sqrt
+
+from kizami_core.retrieval.normalize import normalize
+from kizami_core.retrieval.sentences import TOOL, USER, fitting, shorten, split_chunk
+from kizami_core.transcript.graphemes import boundary_before
+from kizami_core.transcript.tokens import WEIGHT_OF_A_TOKEN, estimate_tokens, weigh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_USER, _ASSISTANT, _TOOL = "[User]", "[Assistant]", "[Tool: "
-_MARKERS = (_USER, _ASSISTANT, _TOOL)
-_SENTENCE_ENDS = "。！？．"
-_CLOSING = "」』）)"
+    from kizami_core.retrieval.sentences import Sentence
+
 _GAP = "…"
-# Of the budget for the question; the reader's own prompt resembles it, the answer is what is new.
-_QUESTION_SHARE = 0.3
-# Statements with code or numbers hold answers more often than others; neighbours read better than strangers.
-_CONCRETE_BONUS = 0.3
-_NEIGHBOUR_BONUS = 0.2
+_MAX_CHARACTERS = 20_000  # of a chunk are read; one that Kizami cut itself is shorter
+_NEAR_CHARACTERS = 15
+# Of the budget, for the question where both don't fit; the reader's own prompt resembles it.
+_QUESTION_SHARE = 0.2
+# A sentence that takes more of the budget than the first is shown in clauses of at most the second.
+_LONGEST_SHARE, _CLAUSE_SHARE = 0.75, 0.25
+# Set by the share of snippets that hold evidence, on the tune half of the development set for recall.
+_SPECIFIC_WEIGHT, _DECISION_WEIGHT = 0.3, 0.2
 # What a tool printed is rarely what was decided.
 _TOOL_WEIGHT = 0.5
-
-
-class _Unit(Record):
-    """A sentence or a line, the marker of the section it stands in, and its weight as evidence."""
-
-    marker: str
-    text: str
-    begins_line: bool
-    tokens: int
-    weight: float
+_NEIGHBOUR_SHARE = 0.2
+_SAID_BEFORE = -1.0
+_DECISIONS = (
+    *("ことにし", "にしました", "にした", "採用", "決め", "決定", "方針", "ルール", "必ず", "原因", "理由"),
+    *("decided", "chose", "instead", "because", "cause", "fixed", "always", "never", "must ", "rule"),
+)
+_WIDE_SCRIPTS = bytes(range(0xE3, 0xEE))  # lead bytes of kana, kanji and hangul in UTF-8
+_AROUND_NAMES = b"./:-+ "  # inside a name they belong to it, around it they don't
+_IDENTIFYING = b"0123456789_./:@#"
+_WORDS_ONLY = bytes(
+    code if chr(code).isascii() and (chr(code).isalnum() or code in b"_@#$" + _AROUND_NAMES) else 0x20
+    for code in range(256)
+)
 
 
 def snippet(content: str, rarities: Mapping[str, float], max_tokens: int) -> str:
@@ -42,104 +54,146 @@ def snippet(content: str, rarities: Mapping[str, float], max_tokens: int) -> str
         rarities: the query's terms (folded) with how telling each is.
         max_tokens: by ``estimate_tokens``.
     """
-    units = _units(content, rarities)
-    everything = range(len(units))
-    whole = _assemble(units, everything)
-    if estimate_tokens(whole) <= max_tokens:
+    room = max_tokens * WEIGHT_OF_A_TOKEN
+    sentences = split_chunk(content[:_MAX_CHARACTERS])
+    whole = _assemble(sentences, range(len(sentences)))
+    if weigh(whole) <= room:
         return whole
-    questions = [place for place in everything if units[place].marker == _USER]
-    answers = [place for place in everything if units[place].marker != _USER]
-    share = _QUESTION_SHARE if answers else 1.0
-    chosen = _choose(units, questions, int(max_tokens * share))
-    left = max_tokens - sum(units[place].tokens for place in chosen)
-    chosen += _choose(units, answers, left)
-    return cut(_assemble(units, sorted(chosen)), max_tokens)
+    # Half a code block between two fences reads as a whole one, so lines of code are shown without them.
+    sentences = [sentence for sentence in sentences if sentence.kind != "fence"]
+    sentences = shorten(sentences, int(room * _LONGEST_SHARE), int(room * _CLAUSE_SHARE))
+    weights = _weights(sentences, rarities)
+    questions = [place for place, sentence in enumerate(sentences) if sentence.marker == USER]
+    answers = [place for place, sentence in enumerate(sentences) if sentence.marker != USER]
+    chosen: list[int] = []
+    if questions and answers:
+        left_by_answer = room - weigh("\n" + _assemble(sentences, answers))
+        question_room = max(int(room * _QUESTION_SHARE), left_by_answer)
+        best = max(questions, key=lambda place: (weights[place], -place))
+        text_room = question_room - weigh(f"{USER} {_GAP}")
+        text = cut(sentences[best].text, text_room // WEIGHT_OF_A_TOKEN)
+        sentences[best] = sentences[best].replace(text=text)
+        chosen = _take(sentences, weights, [best], questions, question_room)
+    chosen = _take(sentences, weights, chosen, answers, room)
+    chosen = _take(sentences, weights, chosen, questions, room)
+    if not chosen:
+        chosen = [max(range(len(sentences)), key=lambda place: (weights[place], -place))] if sentences else []
+    return cut(_assemble(sentences, chosen), max_tokens)
 
 
 def cut(text: str, max_tokens: int) -> str:
-    """Return the text, or its beginning within ``max_tokens`` with an ellipsis."""
+    """Return the text, or its beginning within ``max_tokens`` with an ellipsis, of whole words if it can."""
     if estimate_tokens(text) <= max_tokens:
         return text
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if estimate_tokens(text[:middle] + _GAP) <= max_tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low].rstrip() + _GAP if low else ""
+    end = boundary_before(text, fitting(text, max_tokens * WEIGHT_OF_A_TOKEN - weigh(_GAP)))
+    if text[end - 1 : end + 1].isascii() and text[end - 1 : end + 1].isalnum():
+        space = text.rfind(" ", max(0, end - _NEAR_CHARACTERS), end)
+        end = space if space > 0 else end
+    beginning = text[:end].rstrip()
+    return beginning + _GAP if beginning else ""
 
 
-def _units(content: str, rarities: Mapping[str, float]) -> list[_Unit]:
-    units: list[_Unit] = []
-    marker = ""
-    for line in content.split("\n"):
-        begun = next((known for known in _MARKERS if line.startswith(known)), None)
-        if begun is not None:
-            marker = begun
-            # The tool's name belongs to the text; the other markers are set anew where they are shown.
-            line = line if begun == _TOOL else line[len(begun) :]  # noqa: PLW2901
-        for number, sentence in enumerate(_sentences(line.strip())):
-            units.append(_unit(marker, sentence, rarities, begins_line=number == 0))
-    return units
+def _weights(sentences: Sequence[Sentence], rarities: Mapping[str, float]) -> list[float]:
+    """Return how much each sentence says of what was asked, and beyond the question."""
+    readable = [normalize(sentence.text) for sentence in sentences]
+    folded = [text.lower() for text in readable]
+    asked = [0.0] * len(sentences)
+    everything = "\n".join(folded)
+    for term, rarity in rarities.items():
+        if term not in everything:
+            continue
+        holders = [place for place, text in enumerate(folded) if term in text]
+        for place in holders:
+            # A term that stands everywhere in the chunk leads nowhere in it.
+            asked[place] += rarity / len(holders)
+    specifics = [_specifics(text) for text in readable]
+    known: set[bytes] = set()
+    for sentence, found in zip(sentences, specifics, strict=True):
+        if sentence.marker == USER:
+            known |= found
+    weights = []
+    said: set[str] = set()
+    for sentence, text, mass, found in zip(sentences, folded, asked, specifics, strict=True):
+        if text in said and sentence.kind != "clause":
+            weights.append(_SAID_BEFORE)
+            continue
+        said.add(text)
+        # Terms overlap (a long katakana word is many bigrams), so their sum counts by its root.
+        weight = sqrt(mass) + _SPECIFIC_WEIGHT * len(found - known)
+        if sentence.marker != USER and any(word in text for word in _DECISIONS):
+            weight += _DECISION_WEIGHT
+        weights.append(weight * _TOOL_WEIGHT if sentence.marker.startswith(TOOL) else weight)
+    return _lifted(sentences, weights)
 
 
-def _unit(marker: str, sentence: str, rarities: Mapping[str, float], *, begins_line: bool) -> _Unit:
-    folded = fold(sentence)
-    weight = sum(rarity for term, rarity in rarities.items() if term in folded)
-    if "`" in sentence or any(character.isdigit() for character in sentence):
-        weight += _CONCRETE_BONUS
-    if marker == _TOOL:
-        weight *= _TOOL_WEIGHT
-    return _Unit(marker, sentence, begins_line, estimate_tokens(sentence) + 1, weight)
+def _lifted(sentences: Sequence[Sentence], weights: Sequence[float]) -> list[float]:
+    """Give each sentence at least a share of the weight of those beside it: they explain each other."""
+    lifted = list(weights)
+    for place in range(1, len(weights)):
+        if sentences[place - 1].section == sentences[place].section:
+            for own, other in ((place - 1, place), (place, place - 1)):
+                if lifted[own] != _SAID_BEFORE:
+                    lifted[own] = max(lifted[own], _NEIGHBOUR_SHARE * weights[other])
+    return lifted
 
 
-def _sentences(line: str) -> list[str]:
-    """Cut a line after its sentences; the white space between them stays with the one before."""
-    found: list[str] = []
-    begin = 0
-    for at in range(1, len(line)):
-        before, here = line[at - 1], line[at]
-        ends_japanese = before in _SENTENCE_ENDS and here not in _SENTENCE_ENDS + _CLOSING
-        # "1. first" and "3.11" are no ends of sentences.
-        ends_english = before == " " and line[at - 2] in ".!?" and not line[max(0, at - 3)].isdigit()
-        if ends_japanese or ends_english:
-            found.append(line[begin:at])
-            begin = at
-    return [*found, line[begin:]] if line[begin:] else found
+def _specifics(text: str) -> set[bytes]:
+    """Return the names of code, paths and numbers in a text, in Japanese all its Latin phrases; folded."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    has_wide_script = len(encoded.translate(None, _WIDE_SCRIPTS)) < len(encoded)
+    found: set[bytes] = set()
+    for number, part in enumerate(encoded.split(b"`")):
+        is_code = number % 2 == 1
+        # What is no word became a space, so the words of a phrase are one space apart.
+        separator = b"  " if has_wide_script and not is_code else None
+        for word in part.translate(_WORDS_ONLY).split(separator):
+            name = word.strip(_AROUND_NAMES)
+            if len(name) > 1 and (
+                is_code
+                or has_wide_script
+                or name[1:] != name[1:].lower()
+                or len(name.translate(None, _IDENTIFYING)) < len(name)
+            ):
+                found.add(name.lower())
+    return found
 
 
-def _choose(units: Sequence[_Unit], places: Sequence[int], max_tokens: int) -> list[int]:
-    """Take the weightiest units that fit, neighbours of those taken before strangers; at least one."""
-    chosen: list[int] = []
-    waiting = set(places)
-    left = max_tokens
-    while waiting:
-        best = max(waiting, key=lambda place: (units[place].weight + _nearness(place, chosen), -place))
-        waiting.remove(best)
-        if units[best].tokens <= left or not chosen:
-            chosen.append(best)
-            left -= units[best].tokens
-    return chosen
+def _take(
+    sentences: Sequence[Sentence],
+    weights: Sequence[float],
+    chosen: Sequence[int],
+    places: Sequence[int],
+    room: int,
+) -> list[int]:
+    """Add to what is chosen the weightiest sentences that fit into ``room`` (by ``weigh``), in order."""
+    taken = list(chosen)
+    used = weigh(_assemble(sentences, taken))
+    for place in sorted(set(places) - set(chosen), key=lambda place: (-weights[place], place)):
+        if weights[place] == _SAID_BEFORE or used + weigh(sentences[place].text) > room:
+            continue
+        more = sorted([*taken, place])
+        weight = weigh(_assemble(sentences, more))
+        if weight <= room:
+            taken, used = more, weight
+    return taken
 
 
-def _nearness(place: int, chosen: Sequence[int]) -> float:
-    return _NEIGHBOUR_BONUS if place - 1 in chosen or place + 1 in chosen else 0.0
-
-
-def _assemble(units: Sequence[_Unit], places: Sequence[int]) -> str:
+def _assemble(sentences: Sequence[Sentence], places: Sequence[int]) -> str:
+    """Join the sentences at some places; what is left out before one, in its section, is shown as a gap."""
     lines: list[str] = []
-    previous = -1
-    for place in places:
-        unit = units[place]
-        # Places left out are shown as a gap; so is the beginning of an answer that is not shown.
-        gap = _GAP if place - previous > 1 and (previous >= 0 or places[0] > 0) else ""
-        if previous < 0 or units[previous].marker != unit.marker:
-            shown_marker = "" if unit.marker in ("", _TOOL) else unit.marker + " "
-            lines.append(shown_marker + gap + unit.text)
-        elif unit.begins_line:
-            lines.append(gap + unit.text)
-        else:
-            lines[-1] = lines[-1].rstrip() + gap + unit.text if gap else lines[-1] + unit.text
+    previous, is_torn = -1, False
+    followers = [*places[1:], len(sentences)] if places else []
+    for place, after in zip(places, followers, strict=True):
+        sentence = sentences[place]
+        begins_section = place == 0 or sentences[place - 1].section != sentence.section
+        gap = "" if begins_section or place == previous + 1 or is_torn else _GAP
+        if previous < 0 or sentences[previous].section != sentence.section:
+            lines.append(f"{sentence.marker} {gap}" if sentence.marker else gap)
+        elif sentence.kind not in ("continued", "clause"):
+            lines.append(gap)
+        elif gap:
+            lines[-1] = lines[-1].rstrip() + gap
+        is_torn = place + 1 < min(after, len(sentences)) and sentences[place + 1].kind == "clause"
+        lines[-1] += sentence.text.rstrip() + _GAP if is_torn else sentence.text
         previous = place
     return "\n".join(line.rstrip() for line in lines)

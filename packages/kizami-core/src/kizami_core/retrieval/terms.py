@@ -85,6 +85,11 @@ def runs(text: str) -> Iterator[tuple[str, int, int]]:
         start = end
 
 
+def is_hiragana(text: str) -> bool:
+    """Tell whether a text is hiragana alone, which is grammar more often than words."""
+    return all("\u3041" <= character <= "\u309f" for character in text)
+
+
 def _word_parts(word: str) -> list[str]:
     """Split an identifier at underscores, case changes and between letters and digits (lower-cased)."""
     parts: list[str] = []

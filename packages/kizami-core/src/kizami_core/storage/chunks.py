@@ -21,6 +21,11 @@ COLUMNS = (
     """id, session_id, project_path, chunk_index, content, role, metadata, created_at, token_count, turn_id"""
 )
 _MAX_ROW_ID = 2**63 - 1
+# Chunks without a turn are parts of the row that stands for all of them in their session (the + leaves the
+# index on turn_id aside: most databases hold very many or no chunks without a turn).
+_TURN_OF_CHUNK = """t.id = c.turn_id OR (
+  +c.turn_id IS NULL AND c.session_id = t.session_id AND t.uuid = 'unidentified:' || c.session_id
+)"""
 
 
 class NewChunk(Record):
@@ -41,13 +46,13 @@ class Deleted(Record):
 
 def metadata_text(metadata: Metadata) -> str:
     """Return metadata as the JSON that the column holds."""
-    return string_lists(
-        {
-            "filePaths": metadata.file_paths,
-            "toolNames": metadata.tool_names,
-            "errorMessages": metadata.error_messages,
-        }
-    )
+    lists = {
+        "filePaths": metadata.file_paths,
+        "toolNames": metadata.tool_names,
+        "errorMessages": metadata.error_messages,
+    }
+    classes = {"types": metadata.types, "concepts": metadata.concepts}
+    return string_lists(lists | {name: items for name, items in classes.items() if items})
 
 
 def parse_metadata(text: str | None) -> Metadata:
@@ -63,7 +68,8 @@ def parse_metadata(text: str | None) -> Metadata:
         items = value.get(key)
         return tuple(item for item in items if isinstance(item, str)) if isinstance(items, list) else ()
 
-    return Metadata(strings("filePaths"), strings("toolNames"), strings("errorMessages"))
+    keys = ("filePaths", "toolNames", "errorMessages", "types", "concepts")
+    return Metadata(*(strings(key) for key in keys))
 
 
 def chunk_of(row: Sequence[object]) -> Chunk:
@@ -130,21 +136,93 @@ def project_chunks(connection: sqlite3.Connection, project_path: str | None) -> 
         yield chunk_of(row)
 
 
-def update_chunk(connection: sqlite3.Connection, chunk_id: int, chunk: NewChunk) -> None:
-    """Give a chunk other contents, and lock its turn so that no later save undoes it."""
+def update_chunk(connection: sqlite3.Connection, chunk_id: int, chunk: NewChunk, *, edited_at: str) -> None:
+    """Give a chunk other contents, and lock its turn so that no later save undoes it.
+
+    ``edited_at`` is UTC text. An edit is later than the one before it, whatever the clock says.
+    """
     connection.execute(
-        """UPDATE chunks SET content = ?, role = ?, metadata = ?, token_count = ? WHERE id = ?""",
-        (chunk.content, chunk.role, metadata_text(chunk.metadata), chunk.token_count, chunk_id),
+        """
+        UPDATE chunks SET content = ?, role = ?, metadata = ?, token_count = ?,
+          edited_at = max(?, coalesce(datetime(edited_at, '+1 second'), ''))
+        WHERE id = ?
+        """,
+        (chunk.content, chunk.role, metadata_text(chunk.metadata), chunk.token_count, edited_at, chunk_id),
     )
+    _settle_turns(connection, [chunk_id])
     _lock_turns(connection, [chunk_id])
 
 
-def delete_chunks(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
-    """Delete chunks by id and lock their turns, so that no later save brings them back; return how many."""
+def delete_chunks(connection: sqlite3.Connection, ids: Sequence[int], *, is_for_good: bool = True) -> int:
+    """Delete chunks by id and lock their turns, so that no later save brings them back; return how many.
+
+    ``is_for_good``: a person wants them gone. Then an import does not bring them back either.
+    """
+    rows = [(chunk_id,) for chunk_id in ids]
     _lock_turns(connection, ids)
-    return connection.executemany(
-        """DELETE FROM chunks WHERE id = ?""", [(chunk_id,) for chunk_id in ids]
-    ).rowcount
+    if is_for_good:
+        _settle_turns(connection, ids)
+        connection.executemany(
+            f"""
+            INSERT OR IGNORE INTO deleted_parts(turn_id, part)
+            SELECT t.id, coalesce(c.part, c.chunk_index) FROM chunks c JOIN turns t ON {_TURN_OF_CHUNK}
+            WHERE c.id = ?
+            """,  # noqa: S608 - the condition is this module's
+            rows,
+        )
+    turns: set[tuple[int]] = set()
+    for row in rows:
+        turns.update(
+            connection.execute(
+                f"""SELECT t.id FROM chunks c JOIN turns t ON {_TURN_OF_CHUNK} WHERE c.id = ?""",  # noqa: S608
+                row,
+            )
+        )
+    count = connection.executemany("""DELETE FROM chunks WHERE id = ?""", rows).rowcount
+    for turn in sorted(turns):
+        _note_emptied(connection, *turn, is_for_good=is_for_good)
+    return count
+
+
+def append_unidentified(
+    connection: sqlite3.Connection,
+    session_id: str,
+    project_path: str,
+    chunks: Sequence[NewChunk],
+    *,
+    created_at: str,
+    imported_at: str,
+) -> None:
+    """Add chunks that belong to no known turn to the end of a session.
+
+    The turns of the session's transcript replace them when it is saved (``delete_unidentified``).
+    """
+    (first,) = connection.execute(
+        """SELECT coalesce(max(chunk_index) + 1, 0) FROM chunks WHERE session_id = ?""", (session_id,)
+    ).fetchone()
+    connection.executemany(
+        """
+        INSERT INTO chunks(session_id, project_path, chunk_index, content, role, metadata, created_at,
+                           token_count, imported_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+            (session_id, project_path, number, chunk.content, chunk.role, metadata_text(chunk.metadata),
+             created_at, chunk.token_count, imported_at)
+            for number, chunk in enumerate(chunks, start=first)
+        ],
+    )  # fmt: skip
+
+
+def note_import(connection: sqlite3.Connection, turn_uuid: str, imported_at: str) -> None:
+    """Note when the chunks of a turn were imported, unless that is known already."""
+    connection.execute(
+        """
+        UPDATE chunks SET imported_at = ?
+        WHERE turn_id = (SELECT id FROM turns WHERE uuid = ?) AND imported_at IS NULL
+        """,
+        (imported_at, turn_uuid),
+    )
 
 
 def delete_unidentified(connection: sqlite3.Connection, session_id: str) -> int:
@@ -159,13 +237,45 @@ def unidentified_mark(session_id: str) -> str:
     return f"unidentified:{session_id}"
 
 
+def _note_emptied(connection: sqlite3.Connection, turn_id: int, *, is_for_good: bool) -> None:
+    """Note of a turn that has lost its last chunk who took it."""
+    is_left = connection.execute(
+        f"""SELECT 1 FROM turns t JOIN chunks c ON {_TURN_OF_CHUNK} WHERE t.id = ? LIMIT 1""",  # noqa: S608
+        (turn_id,),
+    ).fetchone()
+    if is_left:
+        return
+    if is_for_good:
+        connection.execute("""UPDATE turns SET is_deleted = 1 WHERE id = ?""", (turn_id,))
+        connection.execute("""DELETE FROM deleted_parts WHERE turn_id = ?""", (turn_id,))
+    else:
+        connection.execute("""UPDATE turns SET reading = 'dropped' WHERE id = ?""", (turn_id,))
+
+
+def _settle_turns(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> None:
+    connection.executemany(
+        """
+        UPDATE turns SET reading = 'settled'
+        WHERE id = (SELECT turn_id FROM chunks WHERE id = ?) AND reading = 'open'
+        """,
+        [(chunk_id,) for chunk_id in chunk_ids],
+    )
+
+
 def _lock_turns(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> None:
     connection.executemany(
         """UPDATE turns SET is_locked = 1 WHERE id = (SELECT turn_id FROM chunks WHERE id = ?)""",
         [(chunk_id,) for chunk_id in chunk_ids],
     )
-    # Which turn a chunk of the TypeScript Kizami came from is not known: all up to its last one are kept as
-    # they are.
+    lock_unidentified(connection, chunk_ids)
+
+
+def lock_unidentified(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> None:
+    """Keep those of the chunks that belong to no known turn from being replaced by a later save.
+
+    Which turn a chunk of the TypeScript Kizami came from is not known: all up to its last one are kept as
+    they are.
+    """
     unidentified: dict[str, None] = {}
     for chunk_id in chunk_ids:
         for (session_id,) in connection.execute(
@@ -199,12 +309,27 @@ def ids_before(connection: sqlite3.Connection, moment: str, project_path: str | 
     return [row[0] for row in rows]
 
 
+def imported_since(connection: sqlite3.Connection, moment: str) -> set[int]:
+    """Return the ids of the chunks that an import brought at ``moment`` (UTC text) or later."""
+    return {
+        row[0] for row in connection.execute("""SELECT id FROM chunks WHERE imported_at >= ?""", (moment,))
+    }
+
+
 def ids_of_session(connection: sqlite3.Connection, session_id: str) -> list[int]:
     """Return the ids of a session's chunks in the order of the conversation."""
     rows = connection.execute(
         """SELECT id FROM chunks WHERE session_id = ? ORDER BY chunk_index""", (session_id,)
     )
     return [row[0] for row in rows]
+
+
+def chunk_count(connection: sqlite3.Connection, session_id: str) -> int:
+    """Return how many chunks a session holds; 0 for one that is not saved."""
+    row = connection.execute(
+        """SELECT chunk_count FROM sessions WHERE session_id = ?""", (session_id,)
+    ).fetchone()
+    return row[0] if row else 0
 
 
 def count_by_session(connection: sqlite3.Connection, ids: Sequence[int] | None) -> dict[str, int]:

@@ -264,7 +264,8 @@ def _back_up(path: str, version: int) -> None:
 class transaction:  # noqa: N801 - used like a function: `with transaction(connection):`
     """Run a block as one write transaction: committed as a whole or not at all.
 
-    Errors of SQLite, in the block too, come out as ``StorageError``.
+    Errors of SQLite, in the block too, come out as ``StorageError``. They are asked of the connection, which
+    may be that of another SQLite library than ``sqlite3`` (kizami-hybrid needs one that loads extensions).
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -274,7 +275,7 @@ class transaction:  # noqa: N801 - used like a function: `with transaction(conne
         """Take the write lock."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
+        except self._connection.Error as error:
             raise storage_error(error, database_path(self._connection)) from error
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -282,11 +283,11 @@ class transaction:  # noqa: N801 - used like a function: `with transaction(conne
         if error is None:
             try:
                 self._connection.execute("COMMIT")
-            except sqlite3.Error as failure:
+            except self._connection.Error as failure:
                 error = failure
         if error is not None and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, self._connection.Error):
             raise storage_error(error, database_path(self._connection)) from error
 
 
@@ -301,7 +302,7 @@ class reading:  # noqa: N801 - as above
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Translate the error."""
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, self._connection.Error):
             raise storage_error(error, database_path(self._connection)) from error
 
 

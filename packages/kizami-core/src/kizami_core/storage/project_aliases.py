@@ -44,6 +44,39 @@ def project_of(connection: sqlite3.Connection, cwd: str, *, started_at: str) -> 
 
 def add_alias(connection: sqlite3.Connection, old: str, new: str, *, now: float) -> None:
     """Note that a folder was moved; earlier moves to it lead on to where it is now."""
+    _add(connection, old, new, format_utc(now))
+
+
+def all_aliases(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Return what was moved, to where and when, by the old paths."""
+    return connection.execute("""SELECT old, new, renamed_at FROM project_aliases ORDER BY old""").fetchall()
+
+
+def join_alias(connection: sqlite3.Connection, alias: tuple[str, str, str]) -> bool:
+    """Add a move that another database knows (old, new, UTC text); tell whether that changed anything.
+
+    Of two moves from one place the later one counts. All are replayed in the order of their times, so that
+    earlier ones lead on to where later ones went.
+    """
+    before = all_aliases(connection)
+    latest: dict[str, tuple[str, str, str]] = {}
+    for row in sorted({*before, alias}, key=lambda row: (row[2], row[1])):
+        latest[row[0]] = row
+    connection.execute("""DELETE FROM project_aliases""")
+    for old, new, renamed_at in sorted(latest.values(), key=lambda row: (row[2], row[0])):
+        _add(connection, old, new, renamed_at)
+    return all_aliases(connection) != before
+
+
+def moved_path(connection: sqlite3.Connection, path: str, *, started_at: str) -> str:
+    """Return where the project of a session that began then is after all moves; no folder is looked at."""
+    for old, new, renamed_at in sorted(all_aliases(connection), key=lambda row: -len(row[0])):
+        if started_at < renamed_at and is_within(path, old) and not is_within(path, new):
+            return new + path[len(old) :]
+    return path
+
+
+def _add(connection: sqlite3.Connection, old: str, new: str, renamed_at: str) -> None:
     for source, target in connection.execute("""SELECT old, new FROM project_aliases""").fetchall():
         if is_within(target, old):
             connection.execute(
@@ -55,5 +88,5 @@ def add_alias(connection: sqlite3.Connection, old: str, new: str, *, now: float)
         INSERT INTO project_aliases(old, new, renamed_at) VALUES (?, ?, ?)
         ON CONFLICT(old) DO UPDATE SET new = excluded.new, renamed_at = excluded.renamed_at
         """,
-        (old, new, format_utc(now)),
+        (old, new, renamed_at),
     )

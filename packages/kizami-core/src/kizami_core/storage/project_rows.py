@@ -75,6 +75,14 @@ def count_rows(connection: sqlite3.Connection, project_path: str) -> Rows:
     )
 
 
+def move_session_rows(connection: sqlite3.Connection, session_id: str, old: str, new: str) -> int:
+    """Bring a session's chunks of one project to another, in the caller's transaction; return how many."""
+    return connection.execute(
+        """UPDATE chunks SET project_path = ? WHERE session_id = ? AND project_path = ?""",
+        (new, session_id, old),
+    ).rowcount
+
+
 def move_rows(connection: sqlite3.Connection, old: str, new: str) -> Rows:
     """Give everything stored of a project another path, inside the caller's transaction."""
     rows = count_rows(connection, old)

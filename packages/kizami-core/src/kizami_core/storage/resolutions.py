@@ -142,3 +142,62 @@ def resolved_failures(
         {"project": project_path, "agents": include_agents},
     )
     return [ResolvedFailure(*row) for row in rows]
+
+
+def session_resolutions(
+    connection: sqlite3.Connection, session_id: str
+) -> list[tuple[str, str, str, str | None]]:
+    """Return the failures of a session: turn, command, error, the turn that resolved it; turns as uuids."""
+    return connection.execute(
+        """
+        SELECT f.uuid, r.command, r.error, s.uuid FROM resolutions r
+        JOIN turns f ON f.id = r.failed_turn LEFT JOIN turns s ON s.id = r.resolved_turn
+        WHERE r.session_id = ? ORDER BY f.uuid, r.command
+        """,
+        (session_id,),
+    ).fetchall()
+
+
+def join_resolution(
+    connection: sqlite3.Connection, failed: str, command: str, error: str, resolved: str | None
+) -> str | None:
+    """Add what another database knows of a failure, turns named by uuid, inside the caller's transaction.
+
+    The earliest turn that resolved it counts. Nothing is learnt from turns that are not known here. Returns
+    the session that the failure belongs to here.
+    """
+    ids = {
+        uuid: row[0]
+        for uuid in (failed, resolved)
+        if (row := connection.execute("""SELECT id FROM turns WHERE uuid = ?""", (uuid,)).fetchone())
+    }
+    if failed not in ids:
+        return None
+    session_id: str = connection.execute(
+        """
+        INSERT INTO resolutions(session_id, command, error, failed_turn, resolved_turn)
+        SELECT session_id, :command, :error, id, :resolved FROM turns WHERE id = :failed
+        ON CONFLICT(failed_turn, command) DO UPDATE SET
+          error = max(error, excluded.error),
+          resolved_turn = (
+            SELECT id FROM turns WHERE id IN (resolved_turn, excluded.resolved_turn)
+            ORDER BY started_at, tie, uuid LIMIT 1
+          )
+        RETURNING session_id
+        """,
+        {"command": command, "error": error, "failed": ids[failed], "resolved": ids.get(resolved)},
+    ).fetchone()[0]
+    return session_id
+
+
+def remove_deleted_resolutions(connection: sqlite3.Connection, session_id: str) -> None:
+    """Delete what was learnt from turns of a session of which a person deleted something."""
+    connection.execute(
+        """
+        DELETE FROM resolutions WHERE session_id = :session AND EXISTS (
+          SELECT 1 FROM turns t WHERE t.id IN (failed_turn, resolved_turn)
+            AND (t.is_deleted OR EXISTS (SELECT 1 FROM deleted_parts d WHERE d.turn_id = t.id))
+        )
+        """,
+        {"session": session_id},
+    )

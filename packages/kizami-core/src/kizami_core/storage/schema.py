@@ -75,6 +75,14 @@ CREATE TABLE maintenance_log (
 # turns: the identity of what was saved. A row outlives its chunks, so that what a person or retention removed
 #   is known and not saved again; is_locked says that (chunks edited or deleted: never rewritten).
 #   text_length, in characters, tells an older reading of a growing turn from a newer one.
+#   What merging two databases needs (archive/joining.py): reading is 'settled' once a person edited or
+#   deleted a part, 'dropped' where maintenance took all parts (an import may bring them back); part_count is
+#   the number of chunks that the reading made; tie orders turns of one session that began in the same second;
+#   is_deleted: a person deleted the whole turn, everywhere and for good.
+# chunks.part: the place of a chunk in its turn, from 0. edited_at: when a person last edited it, imported_at:
+#   when an import brought it (retention counts its age from then), both UTC `YYYY-MM-DD HH:MM:SS`.
+# deleted_parts: the parts of a turn that a person deleted. Chunks without a turn are parts of the row
+#   `unidentified:<session>`, by their chunk_index.
 # projects: small numbers for paths, used as scope tokens in the word index.
 # project_aliases: folders that were moved (storage/project_aliases.py); the records of old transcripts go on
 #   naming the old place. renamed_at is UTC `YYYY-MM-DD HH:MM:SS`: what began later at the old place is
@@ -99,6 +107,8 @@ CREATE TABLE maintenance_log (
 # resolutions: a command that failed and later succeeded, byte for byte the same, in one session (secrets
 #   masked). resolved_turn is NULL while it waits for that. Times and project are those of its turns and its
 #   session.
+# marks: what a person muted or pinned (storage/marks.py). Chunks keep their ids when they are saved again;
+#   with a chunk that is deleted, by whatever program, its marks go.
 _VERSION_2 = """
 CREATE TABLE turns (
   id INTEGER PRIMARY KEY,
@@ -108,13 +118,25 @@ CREATE TABLE turns (
   text_length INTEGER NOT NULL,
   is_locked INTEGER NOT NULL DEFAULT 0 CHECK(is_locked IN (0, 1)),
   awaited_answer TEXT,
-  awaited_after INTEGER
+  awaited_after INTEGER,
+  tie INTEGER NOT NULL DEFAULT 0,
+  part_count INTEGER NOT NULL DEFAULT 0,
+  reading TEXT NOT NULL DEFAULT 'open' CHECK(reading IN ('dropped', 'open', 'settled')),
+  is_deleted INTEGER NOT NULL DEFAULT 0 CHECK(is_deleted IN (0, 1))
 );
+CREATE TABLE deleted_parts (
+  turn_id INTEGER NOT NULL REFERENCES turns(id),
+  part INTEGER NOT NULL,
+  PRIMARY KEY(turn_id, part)
+) WITHOUT ROWID;
 CREATE INDEX idx_turns_session ON turns(session_id);
 CREATE INDEX idx_turns_awaited ON turns(session_id) WHERE awaited_answer IS NOT NULL;
 ALTER TABLE chunks ADD COLUMN turn_id INTEGER REFERENCES turns(id);
 CREATE INDEX idx_chunks_turn ON chunks(turn_id);
 ALTER TABLE chunks ADD COLUMN is_agent INTEGER NOT NULL DEFAULT 0 CHECK(is_agent IN (0, 1));
+ALTER TABLE chunks ADD COLUMN part INTEGER;
+ALTER TABLE chunks ADD COLUMN edited_at TEXT;
+ALTER TABLE chunks ADD COLUMN imported_at TEXT;
 ALTER TABLE sessions ADD COLUMN parent_session_id TEXT;
 ALTER TABLE maintenance_log ADD COLUMN detail TEXT;
 
@@ -154,6 +176,15 @@ CREATE TABLE project_aliases (
   new TEXT NOT NULL,
   renamed_at TEXT NOT NULL
 );
+
+CREATE TABLE marks (
+  chunk_id INTEGER NOT NULL REFERENCES chunks(id),
+  mark TEXT NOT NULL CHECK(mark IN ('muted', 'pinned')),
+  PRIMARY KEY(chunk_id, mark)
+) WITHOUT ROWID;
+CREATE TRIGGER marks_ad AFTER DELETE ON chunks BEGIN
+  DELETE FROM marks WHERE chunk_id = old.id;
+END;
 
 CREATE VIRTUAL TABLE chunks_words USING fts5(
   terms,

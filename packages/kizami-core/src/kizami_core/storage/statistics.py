@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kizami_core.records import Record
 from kizami_core.storage.maintenance_log import LogEntry, last_entries
+from kizami_core.storage.marks import marked_ids
 from kizami_core.storage.space import file_bytes
 
 TYPE_CHECKING = False
@@ -22,7 +23,11 @@ class ProjectStatistics(Record):
 
 
 class Statistics(Record):
-    """What the database holds. ``oldest`` and ``newest`` are times of turns, UTC, None without chunks."""
+    """What the database holds.
+
+    ``oldest`` and ``newest`` are times of turns, UTC, None without chunks. ``muted`` and ``pinned`` count
+    chunks.
+    """
 
     chunks: int
     sessions: int
@@ -32,6 +37,8 @@ class Statistics(Record):
     newest: str | None
     projects: tuple[ProjectStatistics, ...]
     maintenance: tuple[LogEntry, ...]
+    muted: int = 0
+    pinned: int = 0
 
 
 def read_statistics(connection: sqlite3.Connection) -> Statistics:
@@ -55,4 +62,6 @@ def read_statistics(connection: sqlite3.Connection) -> Statistics:
         newest=newest,
         projects=tuple(ProjectStatistics(*row) for row in projects),
         maintenance=tuple(last_entries(connection, _LOG_ENTRIES)),
+        muted=len(marked_ids(connection, "muted")),
+        pinned=len(marked_ids(connection, "pinned")),
     )

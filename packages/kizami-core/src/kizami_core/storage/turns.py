@@ -99,8 +99,8 @@ def store_turn(
     ).fetchone()
     if known is None:
         connection.execute(
-            """INSERT INTO turns(uuid, session_id, started_at, text_length) VALUES (?, ?, ?, ?)""",
-            (turn.uuid, session_id, turn.started_at, turn.text_length),
+            """INSERT INTO turns(uuid, session_id, started_at, text_length, tie) VALUES (?, ?, ?, ?, ?)""",
+            (turn.uuid, session_id, turn.started_at, turn.text_length, _tie(connection, session_id, turn)),
         )
         turn_id = connection.execute("""SELECT last_insert_rowid()""").fetchone()[0]
         store_outcomes(connection, session_id, turn_id, turn.outcomes, is_new_reading=True)
@@ -130,11 +130,35 @@ def leave_turn(connection: sqlite3.Connection, session_id: str, turn: NewTurn) -
     """Note a turn whose chunks are not to be stored, now or later, inside the caller's transaction."""
     connection.execute(
         """
-        INSERT OR IGNORE INTO turns(uuid, session_id, started_at, text_length, is_locked)
-        VALUES (?, ?, ?, ?, 1)
+        INSERT OR IGNORE INTO turns(uuid, session_id, started_at, text_length, tie, is_locked, reading)
+        VALUES (?, ?, ?, ?, ?, 1, 'dropped')
         """,
-        (turn.uuid, session_id, turn.started_at, turn.text_length),
+        (turn.uuid, session_id, turn.started_at, turn.text_length, _tie(connection, session_id, turn)),
     )
+
+
+def known_turns(connection: sqlite3.Connection, uuids: Sequence[str]) -> dict[str, str]:
+    """Return which of these turns are known, each with the session that it belongs to."""
+    found: dict[str, str] = {}
+    for uuid in uuids:
+        row = connection.execute("""SELECT session_id FROM turns WHERE uuid = ?""", (uuid,)).fetchone()
+        if row is not None:
+            found[uuid] = row[0]
+    return found
+
+
+def has_turns(connection: sqlite3.Connection, session_id: str, *, besides: str) -> bool:
+    """Tell whether turns of a session are known (deleted ones too) whose uuid does not begin with a text."""
+    row = connection.execute(
+        """
+        SELECT 1 FROM turns
+        WHERE session_id = :session AND uuid <> 'unidentified:' || :session
+          AND substr(uuid, 1, length(:besides)) <> :besides
+        LIMIT 1
+        """,
+        {"session": session_id, "besides": besides},
+    ).fetchone()
+    return row is not None
 
 
 def awaited_answers(connection: sqlite3.Connection, session_id: str) -> dict[str, AwaitedAnswer]:
@@ -192,12 +216,14 @@ def _write_turn(
     awaited = turn.awaited
     connection.execute(
         """
-        UPDATE turns SET text_length = :length, awaited_answer = :answer, awaited_after = :after
-        WHERE id = :id AND (text_length <> :length OR awaited_answer IS NOT :answer)
+        UPDATE turns SET text_length = :length, part_count = :parts, awaited_answer = :answer,
+          awaited_after = :after
+        WHERE id = :id AND (text_length <> :length OR part_count <> :parts OR awaited_answer IS NOT :answer)
         """,
         {
             "id": turn_id,
             "length": turn.text_length,
+            "parts": len(turn.chunks),
             "answer": awaited.text if awaited else None,
             "after": awaited.after if awaited else None,
         },
@@ -233,14 +259,22 @@ def _write_turn(
         connection.execute(
             """
             INSERT INTO chunks(session_id, project_path, chunk_index, content, role, metadata, created_at,
-                               token_count, turn_id, is_agent)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                               token_count, turn_id, is_agent, part)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             (session_id, owner.project_path, number, row.content, row.role, row.metadata, row.created_at,
-             row.token_count, turn_id, owner.is_agent),
+             row.token_count, turn_id, owner.is_agent, number - first),
         )  # fmt: skip
         written += 1
     return TurnChange(session_id, written, len(surplus)) if written or surplus else None
+
+
+def _tie(connection: sqlite3.Connection, session_id: str, turn: NewTurn) -> int:
+    """Return how many turns of the session that began in the same second stand right before a new one."""
+    last = connection.execute(
+        """SELECT started_at, tie FROM turns WHERE session_id = ? ORDER BY id DESC LIMIT 1""", (session_id,)
+    ).fetchone()
+    return last[1] + 1 if last and last[0] == turn.started_at else 0
 
 
 def _next_index(connection: sqlite3.Connection, session_id: str, turn_id: int) -> int:

@@ -1,0 +1,64 @@
+"""What `kizami mute` and `kizami pin` share: marking chunks, and listing those that are marked."""
+
+from __future__ import annotations
+
+from kizami_cli.chunk_text import chunk_json, first_line
+from kizami_cli.console import local_time, say, show_json, show_table
+from kizami_core.storage.chunks import find_chunk
+from kizami_core.storage.connection import transaction
+from kizami_core.storage.marks import all_marks, marked_ids, remove_mark, set_mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from kizami_cli.invocation import Invocation
+    from kizami_core.records import Chunk
+    from kizami_core.storage.marks import Mark
+
+
+def mark_chunks(
+    invocation: Invocation, names: Sequence[str], mark: Mark, *, undo: bool, as_json: bool
+) -> None:
+    """Set or take off a mark and show the chunks; without names show those that carry it."""
+    with invocation.database(read_only=not names) as connection:
+        chunks = (
+            _change(connection, names, mark, undo=undo) if names else _marked(invocation, connection, mark)
+        )
+        marks = all_marks(connection)
+    if as_json:
+        show_json([{**chunk_json(chunk), "marks": marks.get(chunk.id, [])} for chunk in chunks])
+        return
+    if not chunks:
+        say(f"Nothing is {mark} here. --all-projects shows what is in other projects.")
+        return
+    show_table(
+        ["id", "when", "marks", "memory"],
+        (
+            [
+                f"#{chunk.id}",
+                local_time(chunk.created_at),
+                ", ".join(marks.get(chunk.id, [])) or f"not {mark}",
+                first_line(chunk),
+            ]
+            for chunk in chunks
+        ),
+        whole=["id", "when", "marks"],
+        brief=["memory"],
+    )
+
+
+def _change(connection: sqlite3.Connection, names: Sequence[str], mark: Mark, *, undo: bool) -> list[Chunk]:
+    with transaction(connection):
+        # Looked up under the lock; one that does not exist undoes the others.
+        chunks = [find_chunk(connection, name) for name in names]
+        change = remove_mark if undo else set_mark
+        change(connection, [chunk.id for chunk in chunks], mark)
+    return chunks
+
+
+def _marked(invocation: Invocation, connection: sqlite3.Connection, mark: Mark) -> list[Chunk]:
+    project = invocation.project_filter()
+    chunks = [find_chunk(connection, str(chunk_id)) for chunk_id in marked_ids(connection, mark)]
+    return [chunk for chunk in chunks if project in (None, chunk.project_path)]

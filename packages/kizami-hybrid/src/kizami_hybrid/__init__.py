@@ -1,0 +1,1 @@
+"""Vectors beside Kizami's word search: the model, its resident process and the vector index."""

@@ -1,0 +1,1 @@
+"""Commands that `kizami` finds by entry point, one module each."""

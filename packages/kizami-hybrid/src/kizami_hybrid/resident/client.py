@@ -1,0 +1,149 @@
+"""What hooks and commands ask the resident process. Whatever is wrong there, they get None and go on.
+
+::
+
+    pending = begin_search(settings, env, text, database=…, project=…, limit=50, now=now)
+    …                                   # the words are searched meanwhile
+    hits = pending.hits(deadline)       # None: without vectors, then
+    pending.close()
+
+Nothing waits beyond its deadline, a moment of ``time.monotonic()``. Where no process runs, one is started for
+the next time.
+"""
+
+from __future__ import annotations
+
+from kizami_core.errors import KizamiError
+from kizami_core.json_text import quote
+from kizami_hybrid.resident.channel import open_channel
+from kizami_hybrid.resident.endpoint import find_endpoint
+from kizami_hybrid.resident.protocol import MAX_QUERY_CHARACTERS, ProtocolError
+from kizami_hybrid.resident.starting import start_if_due
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kizami_hybrid.resident.channel import Channel
+    from kizami_hybrid.settings import EmbeddingSettings
+
+    # (chunk id, cosine in [-1, 1])
+    Cosine = tuple[int, float]
+
+
+class Pending:
+    """A question that was sent, or could not be.
+
+    ``problem`` is "" or one sentence that ends with the remedy, for the error log. That nothing runs yet is
+    none.
+    """
+
+    def __init__(self, channel: Channel | None, problem: str = "") -> None:
+        self._channel = channel
+        self.problem = problem
+
+    def hits(self, deadline: float) -> list[Cosine] | None:
+        """Return the chunks nearest to the query, best first; None without an answer by the deadline."""
+        return self._receive("hits", deadline)
+
+    def cosines(self, chunk_ids: Sequence[int], deadline: float) -> list[Cosine] | None:
+        """Return the cosines of these chunks to the query, as far as they have vectors; after ``hits``.
+
+        None without an answer by the deadline.
+        """
+        if not chunk_ids:
+            return []
+        if self._channel is not None:
+            ids = ",".join(map(str, chunk_ids))
+            if not self._channel.send(f'"op":"cosines","chunk_ids":[{ids}]'):
+                self.close()
+        return self._receive("cosines", deadline)
+
+    def close(self) -> None:
+        """Let go of the connection; what is not answered yet never will be."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+
+    def _receive(self, name: str, deadline: float) -> list[Cosine] | None:
+        if self._channel is None:
+            return None
+        try:
+            answer = self._channel.receive(deadline)
+            if answer is not None and "error" not in answer:
+                return [(int(chunk_id), float(cosine)) for chunk_id, cosine in answer[name]]  # type: ignore[attr-defined]  # checked by the handler
+            if answer is not None:
+                self.problem = str(answer["error"])
+        except (ProtocolError, KeyError, TypeError, ValueError) as error:
+            self.problem = f"The embedding process answers nonsense ({error}). Run: kizami embedder stop"
+        # A late answer must not be taken for the one to the next question.
+        self.close()
+        return None
+
+
+def begin_search(
+    settings: EmbeddingSettings,
+    env: Mapping[str, str],
+    text: str,
+    *,
+    database: str,
+    project: str | None,
+    limit: int,
+    now: float,
+    include_agents: bool = False,
+) -> Pending:
+    """Send a query and return at once.
+
+    Args:
+        settings: the model.
+        env: the environment.
+        text: the prompt; of a long one its beginning and its end are enough.
+        database: path of the database.
+        project: the project to keep to, None for all.
+        limit: how many chunks are wanted.
+        now: seconds since the epoch.
+        include_agents: whether sub-agents' sessions count, too.
+    """
+    half = MAX_QUERY_CHARACTERS // 2
+    query = text if len(text) <= MAX_QUERY_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
+    fields = (
+        f'"op":"search","text":{quote(_encodable(query))},"database":{quote(database)},'
+        f'"project":{"null" if project is None else quote(project)},"k":{limit},'
+        f'"include_agents":{"true" if include_agents else "false"}'
+    )
+    return _ask(settings, env, fields, database, now)
+
+
+def wake(settings: EmbeddingSettings, env: Mapping[str, str], database: str, now: float) -> str:
+    """Tell the process that chunks of a database await their vectors; return at once.
+
+    Returns:
+        "" or a problem, as ``Pending.problem``.
+    """
+    pending = _ask(settings, env, f'"op":"refresh","database":{quote(database)}', database, now)
+    pending.close()
+    return pending.problem
+
+
+def _ask(
+    settings: EmbeddingSettings, env: Mapping[str, str], fields: str, database: str, now: float
+) -> Pending:
+    if env.get("KIZAMI_DISABLE", "0") not in ("", "0"):
+        return Pending(None)
+    try:
+        endpoint = find_endpoint(settings, env)
+    except KizamiError as error:
+        return Pending(None, str(error))
+    channel = open_channel(endpoint)
+    if channel is None:
+        start_if_due(endpoint, settings, database, env, now)
+        return Pending(None)
+    if not channel.send(fields):
+        channel.close()
+        return Pending(None)
+    return Pending(channel)
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which no encoding takes."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,113 @@
+"""The section ``embedding`` of the configuration: which model, and where its files lie.
+
+Read by the hooks too, so nothing here imports more than core does (ARCHITECTURE.md, "The hook path").
+"""
+
+from __future__ import annotations
+
+import os
+
+from kizami_core.config import ConfigProblem
+from kizami_core.json_text import parse
+from kizami_core.paths import expand_user, home_dir
+from kizami_core.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_MODEL = "sirasagi62/ruri-v3-30m-ONNX"
+_MAX_DIMENSIONS = 8192
+
+
+class EmbeddingSettings(Record):
+    """Every setting of the section, checked.
+
+    ``model`` is a repository of the Hugging Face hub, ``revision`` what stood after an ``@`` ("" for none).
+    """
+
+    model: str
+    revision: str
+    is_quantized: bool
+    dimensions: int
+    cache_dir: str
+
+    @property
+    def model_dir(self) -> str:
+        """The directory that holds the files of this model and their manifest."""
+        precision = "int8" if self.is_quantized else "fp32"
+        return os.path.join(self.cache_dir, self.model.replace("/", "--"), precision)
+
+
+def load_settings(path: str, env: Mapping[str, str]) -> tuple[EmbeddingSettings, list[ConfigProblem]]:
+    """Read the section from the configuration file; what can't be used is its default, and a problem.
+
+    A file that can't be read is no problem of this section: core's loader tells of it.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = parse(file.read().decode("utf-8-sig"))
+    except (OSError, ValueError):
+        data = {}
+    section = data.get("embedding", {}) if isinstance(data, dict) else {}
+    return parse_settings(section, env)
+
+
+def parse_settings(section: object, env: Mapping[str, str]) -> tuple[EmbeddingSettings, list[ConfigProblem]]:
+    """Check the parsed section; see ``load_settings``."""
+    defaults: dict[str, object] = {
+        "model": DEFAULT_MODEL,
+        "quantized": True,
+        "dimensions": 256,
+        "cacheDir": _default_cache_dir(env),
+    }
+    problems: list[ConfigProblem] = []
+    if not isinstance(section, dict):
+        problems.append(ConfigProblem("embedding", "is not an object; it is ignored."))
+        section = {}
+    values = dict(defaults)
+    for key, value in section.items():
+        if key not in defaults:
+            problems.append(ConfigProblem(f"embedding.{key}", "is no setting of Kizami; it is ignored."))
+        elif wanted := _unmet(key, value):
+            problems.append(ConfigProblem(f"embedding.{key}", f"must be {wanted}; the default is used."))
+        else:
+            values[key] = value
+    model, _, revision = str(values["model"]).partition("@")
+    settings = EmbeddingSettings(
+        model=model,
+        revision=revision,
+        is_quantized=bool(values["quantized"]),
+        dimensions=int(values["dimensions"]),  # type: ignore[call-overload]  # passed its check
+        cache_dir=expand_user(str(values["cacheDir"]), env),
+    )
+    return settings, problems
+
+
+def _unmet(key: str, value: object) -> str:
+    """Return what a value should have been, "" when it is that."""
+    if key == "quantized":
+        return "" if isinstance(value, bool) else "true or false"
+    if key == "dimensions":
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MAX_DIMENSIONS:
+            return ""
+        return f"a whole number from 1 to {_MAX_DIMENSIONS}"
+    if not isinstance(value, str) or not value.strip():
+        return "a text"
+    return "" if key != "model" or _is_repository(value) else 'a repository such as "owner/name"'
+
+
+def _is_repository(value: str) -> bool:
+    """Tell whether a name is ``owner/name`` or ``owner/name@revision``, which can't lead out of the cache."""
+    owner, slash, name = value.partition("@")[0].partition("/")
+    return bool(slash) and all(
+        part.isascii() and part.translate({ord(mark): None for mark in "-_."}).isalnum()
+        for part in (owner, name)
+    )
+
+
+def _default_cache_dir(env: Mapping[str, str]) -> str:
+    base = env.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # the XDG specification says that a relative value is to be ignored
+        base = os.path.join(home_dir(env), ".cache")
+    return os.path.join(base, "kizami", "models")

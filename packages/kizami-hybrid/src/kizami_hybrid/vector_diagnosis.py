@@ -1,0 +1,115 @@
+"""What `kizami doctor` tells of the vectors (entry point group ``kizami.doctor``)."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from kizami_core.errors import StorageError
+from kizami_core.maintenance.findings import Finding, counted
+from kizami_core.storage.connection import open_database, storage_error
+from kizami_hybrid.driver import Driver, choose
+from kizami_hybrid.embedder import ModelIdentity
+from kizami_hybrid.errors import ModelError
+from kizami_hybrid.manifest import read_manifest
+from kizami_hybrid.model_files import verify
+from kizami_hybrid.settings import load_settings
+from kizami_hybrid.vector_schema import pending, state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+
+    from kizami_core.config import Config
+    from kizami_hybrid.settings import EmbeddingSettings
+
+_BACKFILL = "Run: kizami embed --backfill"
+
+
+def check(config_path: str, config: Config, env: Mapping[str, str]) -> list[Finding]:
+    """Look at everything that the search by meaning needs, if it is in use; no model is loaded.
+
+    None of it is ever a *problem*: without vectors Kizami searches by words.
+    """
+    if config.search_mode != "hybrid":
+        return []
+    settings, problems = load_settings(config_path, env)
+    model, model_findings = _check_model(settings)
+    return [
+        *(
+            Finding("configuration", "warning", f"{item.key} {item.message}", f"Correct it in {config_path}")
+            for item in problems
+        ),
+        _check_driver(choose()),
+        *model_findings,
+        *_check_vectors(config.database_path, model),
+    ]
+
+
+def _check_driver(driver: Driver) -> Finding:
+    found = f"{driver.name} (SQLite {driver.sqlite_version}): {driver.why}"
+    if driver.can_load_vec:
+        return Finding("vector driver", "ok", found)
+    remedy = (
+        "Nothing is lost but speed in large databases. pip install --upgrade --force-reinstall kizami-hybrid "
+        "brings a SQLite that loads sqlite-vec, where there is one for this platform."
+    )
+    return Finding("vector driver", "warning", found, remedy)
+
+
+def _check_model(settings: EmbeddingSettings) -> tuple[ModelIdentity | None, list[Finding]]:
+    try:
+        manifest = read_manifest(settings.model_dir)
+        verify(settings.model_dir, manifest)
+    except ModelError as error:
+        found, _, remedy = str(error).rpartition(". ")
+        return None, [Finding("embedding model", "warning", f"{found}.", remedy)]
+    model = ModelIdentity(manifest.model, manifest.revision, settings.dimensions)
+    found = f"{model.name} ({manifest.model_file}, {model.dimensions} dimensions) in {settings.model_dir}"
+    return model, [Finding("embedding model", "ok", found)]
+
+
+def _check_vectors(database: str, model: ModelIdentity | None) -> list[Finding]:
+    """Count the vectors; a database that can't be read is told of by core's own checks."""
+    try:
+        with closing(open_database(database, read_only=True)) as connection:
+            try:
+                return [_look_into(connection, model)]
+            except connection.Error as error:
+                raise storage_error(error, database) from error
+    except FileNotFoundError:
+        return []
+    except StorageError as error:
+        return [Finding("vectors", "warning", f"they can't be read: {error}", _BACKFILL)]
+
+
+def _look_into(connection: sqlite3.Connection, model: ModelIdentity | None) -> Finding:
+    from kizami_hybrid.vector_repair import broken_vectors
+
+    counts = state(connection, model)
+    figures = {
+        "vectors": counts.vectors,
+        "pending": pending(connection),
+        "stale": counts.stale,
+        "unindexed": counts.unindexed,
+    }
+    if counts.model is None:
+        found = f"none of {counted(counts.pending, 'chunk')} has a vector yet"
+        return Finding("vectors", "warning" if counts.pending else "ok", found, _BACKFILL, figures)
+    if counts.stale:
+        found = (
+            f"{counted(counts.stale, 'vector')} of another model ({counts.model.name}, "
+            f"{counts.model.dimensions} dimensions) than the one in use: they are not searched"
+        )
+        return Finding("vectors", "warning", found, _BACKFILL, figures)
+    broken = len(broken_vectors(connection, counts.model))
+    figures["broken"] = broken
+    if broken:
+        found = f"{broken:,} of {counted(counts.vectors, 'vector')} damaged: they are not found"
+        return Finding("vectors", "warning", found, _BACKFILL, figures)
+    if counts.pending:
+        found = f"{counted(counts.vectors, 'vector')}; {counted(counts.pending, 'chunk')} without one"
+        remedy = "The resident process makes them in the background. At once: kizami embed"
+        return Finding("vectors", "warning", found, remedy, figures)
+    found = f"{counted(counts.vectors, 'vector')}, one for each chunk"
+    return Finding("vectors", "ok", found, figures=figures)

@@ -1,0 +1,95 @@
+"""What the import commands have in common: the database that they write to, and their report."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing, contextmanager
+from tempfile import TemporaryDirectory
+
+from kizami_cli.console import count, say, show, show_json, show_table, size
+from kizami_core.retrieval import word_index
+from kizami_core.storage.connection import open_database
+from kizami_core.storage.space import used_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from kizami_cli.invocation import Invocation
+    from kizami_core.config import Config
+    from kizami_import.report import ImportReport
+
+_CACHE_KB = 65_536
+_MB = 1024 * 1024
+
+
+@contextmanager
+def connection_for(invocation: Invocation, *, dry_run: bool) -> Iterator[sqlite3.Connection]:
+    """Open the database of an import; a dry run reads it, or an empty one where there is none yet."""
+    if dry_run and not os.path.exists(invocation.config.database_path):
+        with (
+            TemporaryDirectory() as folder,
+            closing(open_database(os.path.join(folder, "empty.db"))) as connection,
+        ):
+            yield connection
+        return
+    with invocation.database(read_only=dry_run) as connection:
+        if not dry_run:
+            # More than the default of 2 MB: the indexes grow at many places at once.
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+            word_index.catch_up(connection)
+        yield connection
+
+
+def show_report(
+    connection: sqlite3.Connection, report: ImportReport, config: Config, *, as_json: bool
+) -> None:
+    """Show what an import did: rows by what became of them, then the projects."""
+    if as_json:
+        show_json(report.as_dict())
+    else:
+        outcomes = {
+            "would import" if report.is_dry_run else "imported": report.imported,
+            "known from before": report.known,
+            **{f"skipped: {reason}": kinds for reason, kinds in report.skipped.items()},
+        }
+        rows = [
+            [outcome, kind, f"{number:,}"]
+            for outcome, kinds in outcomes.items()
+            for kind, number in kinds.items()
+        ]
+        show_table(["what", "rows of", "count"], rows, whole=["what"], right=["count"])
+        show()
+        show_table(
+            ["its project", "kept under", "rows"],
+            [[place.name or '""', place.project_path, f"{place.rows:,}"] for place in report.projects],
+            right=["rows"],
+        )
+        show(_sum_up(report))
+    if report.chunks_written and config.maintenance_enabled:
+        _say_what_maintenance_takes(connection, config)
+
+
+def _say_what_maintenance_takes(connection: sqlite3.Connection, config: Config) -> None:
+    say(
+        f"Maintenance keeps what was imported for {config.max_chunk_age_days:g} days from now. "
+        "To keep it longer, raise maintenance.maxChunkAgeDays in config.json."
+    )
+    held = used_bytes(connection)
+    if held > config.max_db_size_mb * _MB:
+        say(
+            f"The database holds {size(held)}: maintenance will remove its oldest sessions. "
+            f"To keep them, raise maintenance.maxDbSizeMB ({config.max_db_size_mb:g}) in config.json."
+        )
+
+
+def _sum_up(report: ImportReport) -> str:
+    imported = count(sum(report.imported.values()), "row")
+    if report.is_dry_run:
+        return f"Would import {imported} of {report.source}."
+    text = f"Imported {imported} of {report.source}: {count(report.chunks_written, 'chunk')}"
+    grown = sum(report.updated.values())
+    text += f"; {count(grown, 'prompt')} known from before had grown" if grown else ""
+    text += f"; {count(report.moved, 'chunk')} moved to folders known now" if report.moved else ""
+    return f"{text}."

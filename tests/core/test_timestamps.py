@@ -1,0 +1,54 @@
+import time
+
+import pytest
+
+from kizami_core.errors import ConfigError
+from kizami_core.timestamps import parse_since, parse_until
+from memories import NOW
+
+needs_tzset = pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system can't change its zone")
+
+
+@pytest.fixture
+def in_zone(monkeypatch):
+    def change(name):
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield change
+    monkeypatch.undo()
+    if hasattr(time, "tzset"):
+        time.tzset()
+
+
+@needs_tzset
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("2026-11-01", "2026-10-31 15:00:00", "2026-11-01 15:00:00"),
+        ("2026-11-01T12:00", "2026-11-01 03:00:00", "2026-11-01 03:01:00"),
+        ("2026-11-01 12:00:30", "2026-11-01 03:00:30", "2026-11-01 03:01:00"),
+        ("2026-11-01T12:00Z", "2026-11-01 12:00:00", "2026-11-01 12:01:00"),
+        ("7d", "2025-12-25 00:00:00", "2025-12-25 00:00:00"),
+        ("12h", "2025-12-31 12:00:00", "2025-12-31 12:00:00"),
+        (" 2W ", "2025-12-18 00:00:00", "2025-12-18 00:00:00"),
+        ("9999-12-31", "9999-12-30 15:00:00", "9999-12-31 23:59:59"),
+    ],
+)
+def test_dates_are_local_and_the_last_day_or_minute_is_wanted_whole(in_zone, text, since, until):
+    in_zone("Asia/Tokyo")
+    assert (parse_since(text, NOW), parse_until(text, NOW)) == (since, until)
+
+
+@needs_tzset
+def test_a_day_of_25_hours_is_wanted_whole(in_zone):
+    in_zone("America/New_York")
+    assert parse_since("2026-11-01", NOW) == "2026-11-01 04:00:00"
+    assert parse_until("2026-11-01", NOW) == "2026-11-02 05:00:00"
+
+
+@pytest.mark.parametrize("parse", [parse_since, parse_until])
+@pytest.mark.parametrize("text", ["soon", "7m", "2026-13-01", "", "0001-01-01T00:00+14:00"])
+def test_what_is_no_time_is_refused_with_what_to_write(parse, text):
+    with pytest.raises(ConfigError, match=r"neither an age nor a date\. Write 12h, 90d, 6w or 2024-01-31\."):
+        parse(text, NOW)

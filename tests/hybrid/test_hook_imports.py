@@ -1,0 +1,56 @@
+"""What the hooks import of this package: a bound on their time that needs no clock."""
+
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import os, sys, time
+before = set(sys.modules)
+from kizami_hybrid.resident.client import begin_search, wake
+from kizami_hybrid.settings import load_settings
+settings, _ = load_settings(sys.argv[1], os.environ)
+settings = settings.replace(model="owner/ruri-v3-small", dimensions=16)
+options = {"database": sys.argv[2], "project": None, "limit": 5, "now": time.time()}
+pending = begin_search(settings, os.environ, "記憶", **options)
+assert pending.problem == "", pending.problem
+assert (pending.hits(time.monotonic() + 60) is None) is (sys.argv[3] == "absent")
+pending.close()
+assert wake(settings, os.environ, sys.argv[2], time.time()) == ""
+print(*sorted(set(sys.modules) - before))
+"""
+OURS = {"errors", "manifest", "resident", "resident.channel", "resident.client", "resident.endpoint"} | {
+    "resident.protocol",
+    "resident.starting",
+    "settings",
+}
+CORE = {"errors", "config", "json_text", "paths", "records"}
+
+
+def imported(home, state):
+    arguments = [sys.executable, "-S", "-c", SCRIPT, "absent.json", home.database, state]
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(
+        arguments,
+        env=home.env | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+def expected(*others):
+    packages = {"__future__", "kizami_core", "kizami_hybrid", *others}
+    return packages | {f"kizami_core.{name}" for name in CORE} | {f"kizami_hybrid.{name}" for name in OURS}
+
+
+def test_hook_that_is_answered_imports_a_socket_and_the_scanner(home):
+    home.start()
+    assert imported(home, "answered") - {"_json"} == expected("_socket")
+
+
+def test_hook_that_starts_the_process_imports_no_more(home):
+    assert imported(home, "absent") - {"_json"} == expected("_socket")
