@@ -86,9 +86,12 @@ def run(options, home):
         )
         with closing(sqlite3.connect(data / "memory.db")) as connection:
             lost += len(sessions.lost(connection))
-    questions = [("recall", fields) for fields, _ in sessions.questions(options.savers + options.recallers)]
-    alone = [run_hooks(questions, env) for _ in range(ALONE_ROUNDS)]
-    single = [run_hooks(questions[:1], env) for _ in range(ALONE_ROUNDS * 4)]
+
+    def ask(number):
+        return run_hooks([("recall", fields) for fields, _ in sessions.questions(number)], env)
+
+    alone = [ask(options.savers + options.recallers) for _ in range(ALONE_ROUNDS)]
+    single = [ask(1) for _ in range(ALONE_ROUNDS * 4)]
     for fields in sessions.end():
         errors += faults(run_hooks([("save", fields)], env))
     with closing(open_database(str(data / "memory.db"))) as connection:

@@ -20,8 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from generated_memory import ENGLISH, Words
 
 from kizami_core.maintenance.merging import DEFAULT_THRESHOLD, merge
-from kizami_core.maintenance.similarity import Index, Search, Text, frequencies_of, jaccard, trigrams
+from kizami_core.maintenance.similarity import Index, Search, Text, frequencies_of
 from kizami_core.records import Chunk, Metadata
+from kizami_core.retrieval.likeness import jaccard, trigrams
 from kizami_core.storage.chunks import NewChunk
 from kizami_core.storage.connection import open_database, transaction
 from kizami_core.storage.sessions import refresh_session

@@ -5,8 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from memories import MemoryBook
+
+# How fast a busy machine makes examples says nothing about the code.
+settings.register_profile("kizami", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kizami")
 
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+from importlib.metadata import entry_points
 
 import pytest
 
@@ -12,6 +13,7 @@ QUEUE = (
     "Which queue do we use for mails?",
     "PostgreSQL with SKIP LOCKED, so that Redis is one service less to run.",
 )
+_INSTALLED = entry_points(group="kizami.commands").names
 FIRST, SECOND = "0f6a2c41-7b1e-4f0a-9d53-8a9c1e2b7d10", "0f6a2c41-aaaa-4f0a-9d53-8a9c1e2b7d10"
 
 
@@ -51,8 +53,6 @@ def test_version(kizami):
     [
         (["serach", "x"], 2, "Did you mean `kizami search`?"),
         (["zzz"], 2, "`kizami --help` lists the commands."),
-        (["embed", "--backfill"], 1, "pip install kizami-hybrid"),
-        (["import-claude-mem"], 1, "pip install kizami-import"),
         (["search"], 2, "Missing argument 'QUERY': words to look for, or an option such as --file."),
         (["search", "x", "--since", "soon"], 1, "Write 12h, 90d, 6w or 2024-01-31."),
         (["list", "--limit", "0"], 2, "--limit"),
@@ -334,7 +334,25 @@ def test_an_interrupted_command_exits_with_130(kizami, two_projects, monkeypatch
     assert kizami("stats").exit_code == 130
 
 
-def test_a_command_of_another_package_is_found_by_its_entry_point(home, tmp_path):
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [
+        ("embed", "kizami-hybrid"),
+        ("embedder", "kizami-hybrid"),
+        ("import-claude-mem", "kizami-import"),
+        ("import-typescript", "kizami-import"),
+    ],
+)
+def test_a_command_that_is_not_installed_names_its_package(kizami, command, package):
+    if command in _INSTALLED:
+        pytest.skip(f"{package} is installed here")
+    done = kizami(command, "--anything")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"pip install {package}" in done.stderr
+
+
+@pytest.mark.skipif("embed" in _INSTALLED, reason="kizami-hybrid is installed here")
+def test_the_command_of_a_known_package_is_found_by_its_entry_point(home, tmp_path):
     site = tmp_path / "site"
     info = site / "kizami_greeting-1.0.dist-info"
     info.mkdir(parents=True)

@@ -16,7 +16,7 @@ DECISION = (
 # What the hooks may load besides Kizami's own modules: built in, loaded by sqlite3 anyway, or worth it.
 READING = set(
     "__future__ _collections _collections_abc _datetime _functools _json _operator _sqlite3 _stat "
-    "collections datetime functools genericpath itertools keyword math nt ntpath operator os posix "
+    "collections datetime functools gc genericpath itertools keyword math nt ntpath operator os posix "
     "posixpath reprlib sqlite3 stat time types unicodedata warnings".split()
 )
 ALLOWED = {

@@ -1,4 +1,5 @@
 import json
+import os
 import sqlite3
 import stat
 import subprocess
@@ -224,21 +225,50 @@ def test_status_warns_of_what_will_not_work(home):
     gone = {"type": "command", "command": "/gone/bin/kizami recall --stdin", "timeout": 10}
     hooks = {"UserPromptSubmit": [{"hooks": [gone]}]}
     home.settings.write_text(json.dumps({"disableAllHooks": True, "hooks": hooks}), encoding="utf-8")
-    home.write_config(search={"mode": "hybrid"})
+    home.write_config(search={"mode": "vectors"})
     status = json.loads(home.run("setup", "--status", "--json").stdout)
     assert [warning.split(" ")[0] for warning in status["hooks"]["warnings"]] == [
         '"disableAllHooks"',
         "UserPromptSubmit",
     ]
     assert status["configuration"]["problems"] == [
-        'search.mode is "hybrid", but kizami-hybrid is not installed; core mode is used.'
+        'search.mode must be "core" or "hybrid", not "vectors"; core mode is used.'
     ]
+
+
+@pytest.fixture
+def without_hybrid(tmp_path):
+    """An environment in which kizami-hybrid can't be imported, as where it is not installed."""
+    package = tmp_path / "absent" / "kizami_hybrid"
+    package.mkdir(parents=True)
+    absent = "raise ModuleNotFoundError(\"No module named 'kizami_hybrid'\", name='kizami_hybrid')\n"
+    (package / "__init__.py").write_text(absent, encoding="utf-8")
+    places = (str(package.parent), os.environ.get("PYTHONPATH"))
+    return {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+
+
+def test_hybrid_mode_without_its_package_is_core_mode_with_a_remedy(home, without_hybrid):
+    home.write_config(search={"mode": "hybrid"})
+    problem = (
+        'search.mode is "hybrid", but kizami-hybrid is not installed; core mode is used. '
+        "Install it beside kizami-cli: pip install kizami-hybrid"
+    )
+    status = json.loads(home.run("setup", "--status", "--json", env=without_hybrid).stdout)
+    assert status["configuration"]["problems"] == [problem]
+    done = home.hook("recall", home.prompt("フォームの状態管理"), env=without_hybrid)
+    assert done.err.endswith(f"recall: configuration: {problem}\n")
+
+
+def test_setup_hybrid_without_its_package_says_what_to_install_and_changes_nothing(home, without_hybrid):
+    done = home.run("setup", "--hybrid", "--yes", env=without_hybrid)
+    assert (done.returncode, done.stdout, snapshot(home)) == (1, b"", {})
+    assert "pip install kizami-hybrid" in done.stderr.decode()
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--hybrid"], 1, "kizami-hybrid is not installed"),
+        (["--model-dir", "."], 2, "--model-dir goes with --hybrid"),
         (["--status", "--uninstall"], 2, "exclude each other"),
         (["--json"], 2, "--json goes with --status"),
     ],

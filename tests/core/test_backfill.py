@@ -297,6 +297,7 @@ def test_a_library_user_backfills_without_other_processes(claude_dir, tmp_path):
         assert memory.rename_project("my-app", tmp_path / "new").sessions == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 def test_processes_that_are_killed_cost_nothing(connection, claude_dir, tmp_path):
     for number in range(30):

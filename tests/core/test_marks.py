@@ -119,6 +119,7 @@ def test_a_muted_chunk_grows_old_like_any_other(connection):
     assert prune(connection, older_than_days=1, now=NOW) == Deleted(1, 1)
 
 
+@pytest.mark.heavy
 def test_size_is_kept_at_the_cost_of_what_is_not_pinned(connection):
     text = " ".join(f"{(number * 104_729) % 99_991:05d}語" for number in range(30_000))
     pinned = []

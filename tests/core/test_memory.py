@@ -198,3 +198,20 @@ def test_errors_are_kizamis_own(home, config_path):
     path.write_bytes(b"no database" * 500)
     with pytest.raises(DatabaseCorruptError):
         Memory(path, config_path=config_path)
+
+
+def test_a_muted_chunk_and_a_pinned_one_carry_their_marks_until_they_are_taken_off(memory, home):
+    memory.record(_pool_transcript().write(home))
+    first, second = memory.session("0b1c2d3e")[1]
+    assert memory.mute(first.id) == first
+    assert memory.pin(first.id) == first
+    assert memory.pin(second.id) == second
+    stats = memory.stats()
+    assert (stats.muted, stats.pinned) == (1, 2)
+    assert first.id in [hit.chunk.id for hit in memory.search("接続プール", project="/home/me/app")]
+    assert memory.mute(first.id, undo=True) == memory.pin(first.id, undo=True) == first
+    stats = memory.stats()
+    assert (stats.muted, stats.pinned) == (0, 1)
+    for mark in (memory.mute, memory.pin):
+        with pytest.raises(NotFoundError):
+            mark(99)

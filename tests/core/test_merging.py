@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from kizami_core.errors import ConfigError
 from kizami_core.maintenance.integrity import IntegrityReport, check
 from kizami_core.maintenance.merging import merge
-from kizami_core.maintenance.similarity import Search, jaccard, trigrams
+from kizami_core.maintenance.similarity import Search
 from kizami_core.records import Chunk, Metadata
 from kizami_core.retrieval import word_index
+from kizami_core.retrieval.likeness import jaccard, trigrams
 from kizami_core.storage.chunks import NewChunk
 from kizami_core.storage.connection import open_database, transaction
 from kizami_core.storage.maintenance_log import last_entries

@@ -238,8 +238,11 @@ def test_later_schemas_of_the_typescript_kizami_are_left_untouched(path, version
     connection = _typescript_database(path, version=version, extra=extra, wal=wal)
     before = _digests(path.parent)
     for read_only in (False, True):
-        with pytest.raises(ForeignSchemaError, match=rf"schema {version}.*untouched.*database\.path"):
+        with pytest.raises(
+            ForeignSchemaError, match=rf"schema {version}.*untouched.*database\.path"
+        ) as raised:
             open_database(str(path), read_only=read_only)
+        assert f"`kizami import-typescript --source {path}`" in str(raised.value)
     after = _digests(path.parent)
     connection.close()
     shared_memory = {"memory.db-shm"}  # read marks of the live connection: no data
@@ -266,7 +269,7 @@ def test_the_tables_of_any_other_program_are_refused(path):
     connection.commit()
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(ForeignSchemaError):
+    with pytest.raises(ForeignSchemaError, match=r"another program.*move this one away\.$"):
         open_database(str(path))
     assert path.read_bytes() == before
 

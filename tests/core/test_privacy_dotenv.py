@@ -142,6 +142,7 @@ def test_values_are_masked_and_all_else_stays(text, expected):
     assert mask_env_values(expected) == expected
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("unit", ["A=", "A=\n", "A='\n", 'A="', "a/", "1:", "export ", "A='b'c\n", "\\"])
 def test_a_megabyte_of_hostile_lines_is_bounded_work(unit):
     text = unit * (1_000_000 // len(unit))

@@ -385,6 +385,7 @@ def test_lowering_the_case_moves_no_character():
     assert folded[ord("İ")] == "i"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "unit",
     [

@@ -433,6 +433,7 @@ connection.close()
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("exists", [False, True])
 def test_eight_savers_at_once_lose_nothing(path, tmp_path, exists):
     """Each saves a session of its own, and one that all of them share, at different lengths."""

@@ -1,7 +1,7 @@
 import pytest
 
 from kizami_core.records import Chunk, Hit, Metadata
-from kizami_core.retrieval.repeats import replaced_last, without_repeats
+from kizami_core.retrieval.repeats import replaced_last, without_copies, without_repeats
 from memories import OTHER_PROJECT, PROJECT, exchange
 
 ANSWER = "キューは PostgreSQL の表にしました。1日4万通なら SKIP LOCKED で足ります。"
@@ -30,9 +30,70 @@ def test_different_memories_are_all_kept_up_to_the_limit():
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_of_two_that_say_nearly_the_same_the_newer_is_kept(order):
-    pair = [hit(1, "メールのキューは？", ANSWER), hit(2, "メールのキューは？", ANSWER.replace("4万", "9万"))]
+    reworded = ANSWER.replace("足ります", "十分です")
+    pair = [hit(1, "メールのキューは？", ANSWER), hit(2, "メールのキューは？", reworded)]
     kept, repeats = without_repeats([pair[place] for place in order], 3)
     assert (ids(kept), ids(repeats)) == ([2], [1])
+
+
+ALIKE = {
+    "an identifier": (
+        ("limit_own_3_1 はいくつにする?", "limit_own_3_1 は 26 に設定し、負荷試験の結果を理由に残します。"),
+        ("limit_own_2_1 はいくつにする?", "limit_own_2_1 は 26 に設定し、負荷試験の結果を理由に残します。"),
+    ),
+    "a name within code": (
+        (
+            "Restart the worker",
+            "Drain it, run `systemctl restart billing`, and watch the queue for a minute.",
+        ),
+        ("Restart the worker", "Drain it, run `systemctl restart ledger`, and watch the queue for a minute."),
+    ),
+    "a service, in the question alone": (
+        ("請求サービスの再起動の手順は？", "待機系に切り替え、コンテナを立て直してから監視を戻します。"),
+        ("検索サービスの再起動の手順は？", "待機系に切り替え、コンテナを立て直してから監視を戻します。"),
+    ),
+    "a path": (
+        ("型を直して", "src/cart/total.ts の戻り値の型を number に直し、テストを通しました。"),
+        ("型を直して", "src/cart/price.ts の戻り値の型を number に直し、テストを通しました。"),
+    ),
+    "a number": (("上限は？", "同時接続の上限は 4 本です。"), ("上限は？", "同時接続の上限は 9 本です。")),
+    "a date": (
+        ("リリースはいつ？", "2026-03-14 に出し、前日に凍結します。"),
+        ("リリースはいつ？", "2026-05-23 に出し、前日に凍結します。"),
+    ),
+    "a Latin word in Japanese": (
+        ("どこに置く？", "設定は Consul に置き、起動時に読みます。"),
+        ("どこに置く？", "設定は Etcd に置き、起動時に読みます。"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALIKE)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_worded_alike_about_different_things_are_two_memories(case, order):
+    pair = [hit(number + 1, *exchanged) for number, exchanged in enumerate(ALIKE[case])]
+    hits = [pair[place] for place in order]
+    assert without_repeats(hits, 3) == (hits, [])
+    assert without_copies(hits[:1], [hits[1].chunk]) == hits[:1]
+
+
+def test_names_that_only_one_of_two_has_make_no_other_memory():
+    plain, named = (
+        "JWT にし、期限は15分です。更新は裏で行います。",
+        "JWT にし、期限は15分です。更新は session.py で行います。",
+    )
+    hits = [hit(1, "認証の方式は？", plain), hit(2, "認証の方式は？", named)]
+    assert ids(without_repeats(hits, 3)[0]) == [2]
+    assert without_copies(hits[:1], [hits[1].chunk]) == []
+
+
+def test_what_tools_answered_makes_no_other_memory():
+    def ran(number, seconds):
+        call = f"[Tool: Bash] npm test → 41 passed in {seconds}s\nseed {number}"
+        return f"通しました。\n\n{call}\n\n[Assistant]\n緑です。"
+
+    hits = [hit(1, "テストを通して", ran(52, "3.14")), hit(2, "テストを通して", ran(77, "2.98"))]
+    assert ids(without_repeats(hits, 3)[0]) == [2]
 
 
 def test_newer_repeat_takes_the_place_of_the_better_one_and_the_next_memory_moves_up():
@@ -122,6 +183,12 @@ def test_question_that_was_asked_again_is_answered_by_the_newer_memory():
     older = hit(1, "開発サーバーのポート番号は？", "3000番です。")
     newer = hit(2, "開発サーバーのポート番号はいくつ？", "他の用途と重なるので 4310番にしました。")
     assert shown(older, newer) == [(2, None), (1, 2)]
+
+
+def test_answer_with_another_number_is_shown_beside_the_newer_one_and_marked():
+    hits = [hit(1, "メールのキューは？", ANSWER), hit(2, "メールのキューは？", ANSWER.replace("4万", "9万"))]
+    assert without_repeats(hits, 3) == (hits, [])
+    assert shown(*hits) == [(2, None), (1, 2)]
 
 
 def test_chain_of_decisions_points_to_the_newest():

@@ -262,11 +262,15 @@ def book(tmp_path):
     made.connection.close()
 
 
-def _ask(connection, prompt, *, gate=0.3, session_id="now"):
+def _recall(connection, prompt, *, gate=0.3, session_id="now"):
     settings = config(min_relevance_score=gate, project_scope="tiered")
     return recall(
         connection, prompt, session_id=session_id, project_path="/home/dev/my-app", config=settings, now=_NOW
-    ).block
+    )
+
+
+def _ask(connection, prompt, **options):
+    return _recall(connection, prompt, **options).block
 
 
 def _hits(connection, query):
@@ -332,8 +336,10 @@ def test_a_prompt_about_something_else_in_the_failing_turn_changes_nothing(book,
 
 def test_an_error_brings_back_nothing_where_its_turn_would_not_come_back(book, tmp_path):
     _save(book.connection, _session_with_an_unlike_fix(), tmp_path)
-    (failing,) = {hit.relevance for hit in _hits(book.connection, _PROMPT)[:2]}
-    assert _ask(book.connection, _PROMPT, gate=failing) != ""
+    (error,) = book.connection.execute("SELECT id FROM chunks WHERE content LIKE '%TS2322%'").fetchone()
+    candidates = _recall(book.connection, _PROMPT).report.candidates
+    (failing,) = (candidate.relevance for candidate in candidates if candidate.chunk_id == error)
+    assert _ask(book.connection, _PROMPT, gate=failing - 0.001) != ""
     assert _ask(book.connection, _PROMPT, gate=failing + 0.001) == ""
     assert _ask(book.connection, _PROMPT, session_id="session-1") == ""
 

@@ -194,6 +194,7 @@ def test_rows_of_sessions_without_chunks_go(connection):
     assert _sessions(connection) == []
 
 
+@pytest.mark.heavy
 def test_the_oldest_sessions_make_room_and_the_file_shrinks(connection, path):
     for number in range(8):
         _save(
@@ -234,6 +235,7 @@ def test_an_empty_database_that_is_over_the_limit_has_nothing_to_give(connection
     assert report.over_size == _NOTHING
 
 
+@pytest.mark.heavy
 def test_the_log_says_what_went_and_why(connection):
     _save(connection, "old", _text(1, 50_000), age_days=100)
     _save(connection, "mid", *(_text(part, 40_000) for part in range(12)), age_days=2)

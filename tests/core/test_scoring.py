@@ -5,11 +5,11 @@ import pytest
 from kizami_core.records import Chunk, Hit, Metadata
 from kizami_core.retrieval.decay import SECONDS_PER_DAY, decay, freshness
 from kizami_core.retrieval.grouping import group_neighbours
-from kizami_core.retrieval.lexical import Posting, TermStatistics
+from kizami_core.retrieval.lexical import ALTERNATIVE, Posting, TermStatistics
 from kizami_core.retrieval.query import analyze_query
 from kizami_core.retrieval.relaxation import phases
-from kizami_core.retrieval.relevance import WEIGHTS, features, relevance
-from kizami_core.retrieval.reranker import Evidence, rerank
+from kizami_core.retrieval.relevance import WEIGHTS, background, features, relevance
+from kizami_core.retrieval.reranker import Evidence, Reranked, rerank
 from kizami_core.retrieval.scope import cross_project_relevance
 
 
@@ -95,17 +95,47 @@ def test_every_weight_of_evidence_is_at_least_zero():
     assert all(weight >= 0 for weight in WEIGHTS[:-1])
 
 
+def candidate(score, *, mass=1.0, words_found=1, rarest=0.8, share=0.5, density=1.0):
+    """A candidate for a query whose terms weigh 2.0 in all."""
+    return Reranked(chunk(1), "", Evidence(mass, words_found, rarest, share, density), score, 2.0)
+
+
 def test_no_word_found_is_no_relevance():
-    nothing = Evidence(0.0, 0.0, 0, 0.0, 0.0, 0.0)
-    assert relevance(analyze_query("zebra"), nothing) == 0.0
+    nothing = candidate(5.0, mass=0.0, words_found=0, rarest=0.0, share=0.0, density=0.0)
+    assert relevance(analyze_query("zebra"), nothing, 0.0) == 0.0
 
 
 def test_more_evidence_is_more_relevance():
     query = analyze_query("zebra quokka")
-    some = Evidence(1.0, 1.0, 1, 0.8, 0.5, 1.0)
-    more = Evidence(1.8, 1.8, 2, 0.8, 1.0, 2.0)
-    assert 0 < relevance(query, some) < relevance(query, more) < 1
-    assert len(features(query, some)) == len(WEIGHTS)
+    some = candidate(2.0)
+    more = candidate(2.0, mass=1.8, words_found=2, share=1.0, density=2.0)
+    assert 0 < relevance(query, some, 1.0) < relevance(query, more, 1.0) < 1
+    assert len(features(query, some, 1.0)) == len(WEIGHTS)
+
+
+def test_standing_out_from_the_background_is_more_relevance():
+    query = analyze_query("zebra quokka")
+    pairs = [(1.0, 1.0), (2.0, 1.0), (2.0, 0.5), (4.0, 0.5)]
+    levels = [relevance(query, candidate(score), background) for score, background in pairs]
+    assert levels == sorted(set(levels))
+    # A long text that holds little can score below zero.
+    assert relevance(query, candidate(-3.0), 1.0) == relevance(query, candidate(0.0), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([], 0.0),
+        ([8.0], 4.0),
+        ([8.0, 6.0, 4.0], 2.0),
+        ([8.0, 6.0, 4.0, 2.0], 2.0),
+        ([8.0] * 9 + [3.0] + [1.0] * 5, 3.0),
+        ([8.0] * 4 + [-1.0], 0.0),
+        ([8.0, -1.0], 0.0),
+    ],
+)
+def test_background_is_the_tenth_candidate_or_the_last(scores, expected):
+    assert background([candidate(score) for score in scores]) == expected
 
 
 def test_text_with_the_words_close_together_comes_first():
@@ -130,8 +160,7 @@ def test_evidence_of_a_text_by_hand():
     found = statistics(zebra=1, quokka=1)
     rarity = found.rarity("zebra")
     evidence = rerank(query, [chunk(1, "a zebra")], found)[0].evidence
-    assert (evidence.words_found, evidence.mass, evidence.window_mass) == (1, rarity, rarity)
-    assert evidence.rarest == rarity
+    assert (evidence.words_found, evidence.mass, evidence.rarest) == (1, rarity, rarity)
     assert evidence.share == pytest.approx(rarity / (2 * rarity + 1.0))
     assert evidence.density == pytest.approx(rarity * 1.9 / (1 + 0.9 * (0.4 + 0.6 * 7 / 500)))
 
@@ -142,13 +171,63 @@ def test_slip_of_the_keyboard_still_counts_as_the_word():
     assert {r.chunk.id: r.evidence.words_found for r in found} == {1: 1, 2: 0}
 
 
-def test_words_in_different_places_do_not_share_a_window():
-    query = analyze_query("zebra quokka")
-    found = statistics(zebra=1, quokka=1)
-    text = "zebra" + "." * 300 + "quokka" + "." * 300 + "zebra"
-    evidence = rerank(query, [chunk(1, text)], found)[0].evidence
-    assert evidence.window_mass == found.rarity("zebra")
-    assert evidence.mass == 2 * found.rarity("zebra")
+def ranked(prompt, found, *texts):
+    chunks = [chunk(number, text) for number, text in enumerate(texts, 1)]
+    return [reranked.chunk.id for reranked in rerank(analyze_query(prompt), chunks, found)]
+
+
+def test_text_that_opens_with_the_word_comes_first():
+    found = statistics(zebra=2)
+    opens, ends = "zebra" + " filler" * 40, "filler " * 40 + "zebra"
+    assert len(opens) == len(ends)
+    assert ranked("zebra", found, opens, ends) == [1, 2]
+    assert ranked("zebra", found, ends, opens) == [2, 1]
+    # Of an exchange the question is the opening.
+    assert ranked("zebra", found, f"[User]\n{opens}", f"[User]\n{ends}") == [1, 2]
+
+
+def test_opening_of_a_long_text_reaches_further():
+    found = statistics(zebra=2)
+    early, late = ("." * 60 + "zebra" + "." * 400, "." * 200 + "zebra" + "." * 260)
+    assert ranked("zebra", found, early, late) == [1, 2]
+    assert ranked("zebra", found, late, early) == [2, 1]
+
+
+def test_words_of_chat_decide_the_order_and_are_no_evidence():
+    prompt = "ありがとう、続けて zebra please"
+    assert analyze_query(prompt).chat
+    assert [word.surface for word in analyze_query(prompt).words] == ["zebra"]
+    found = statistics(zebra=2)
+    plain, chatty = "zebra and a quokka", "zebra and a please"
+    assert len(plain) == len(chatty)
+    assert ranked(prompt, found, plain, chatty) == [2, 1]
+    assert ranked(prompt, found, chatty, plain) == [1, 2]
+    one, other = rerank(analyze_query(prompt), [chunk(1, plain), chunk(2, chatty)], found)
+    assert one.evidence == other.evidence
+
+
+def test_word_of_the_same_meaning_counts_less_than_the_word_itself():
+    query = analyze_query("認証")
+    found = statistics(認証=2, auth=2)
+    texts = [chunk(1, "auth のしくみ"), chunk(2, "認証 のしくみ"), chunk(3, "木星 のしくみ")]
+    evidence = {reranked.chunk.id: reranked.evidence for reranked in rerank(query, texts, found)}
+    rarity = found.rarity("認証")
+    assert evidence[2].mass == evidence[2].rarest == rarity
+    assert evidence[1].mass == evidence[1].rarest == pytest.approx(ALTERNATIVE * rarity)
+    assert [evidence[number].words_found for number in (1, 2, 3)] == [1, 1, 0]
+
+
+def test_word_of_the_same_meaning_adds_nothing_to_the_word_itself():
+    query = analyze_query("認証")
+    found = statistics(認証=2, auth=2)
+    (both,) = rerank(query, [chunk(1, "認証 auth")], found)
+    (one,) = rerank(query, [chunk(1, "認証 木星")], found)
+    assert both.evidence.mass == one.evidence.mass
+
+
+def test_word_of_the_same_meaning_that_the_corpus_lacks_is_not_weighed():
+    (only,) = rerank(analyze_query("認証"), [chunk(1, "auth")], statistics(認証=2))
+    assert only.evidence.words_found == 0
 
 
 def test_pasted_log_is_judged_by_its_words_alone():

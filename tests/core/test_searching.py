@@ -7,6 +7,7 @@ import pytest
 from kizami_core.records import Metadata
 from kizami_core.retrieval import word_index
 from kizami_core.retrieval.filters import Filters
+from kizami_core.retrieval.lexical import ALTERNATIVE
 from kizami_core.searching import find, narrowing, read_search, search
 from kizami_core.storage.chunks import metadata_text
 from kizami_core.storage.connection import transaction
@@ -200,5 +201,31 @@ def test_narrowing_tells_what_each_filter_leaves(book):
 def test_findings_carry_how_telling_each_word_is(book):
     chunk_id = book.add("認証", "JWT")
     wanted = read_search("認証 JWT", project_path=PROJECT, scope=True)
-    findings = find(book.connection, wanted, limit=5, config=config(), now=NOW)
-    assert set(findings.rarities[chunk_id]) == {"認証", "jwt"}
+    rarities = find(book.connection, wanted, limit=5, config=config(), now=NOW).rarities[chunk_id]
+    assert set(rarities) == {"認証", "jwt", "auth", "authentication"}
+    # No memory holds any of three of them; a word of the same meaning says less than the one asked for.
+    assert rarities["auth"] == rarities["authentication"] == ALTERNATIVE * 1.0
+    assert ALTERNATIVE < rarities["jwt"] == rarities["認証"] < 1.0
+
+
+def test_what_a_role_said_in_a_word_of_the_same_meaning_is_found_too(book):
+    asked = book.add("How does auth work?", "セッションです。")
+    book.add("どう動く？", "auth はセッションです。")
+    assert ids(book, "認証", role="user") == [asked]
+
+
+def test_of_equal_memories_that_of_this_project_comes_first(book):
+    here = book.add("認証の方式", "JWT にします")
+    there = book.add("認証の方式", "JWT にします", session="there", project=OTHER_PROJECT)
+    assert ids(book, "認証の方式", scope=False) == ids(book, "認証の方式", scope="tiered") == [here, there]
+
+
+def test_the_best_text_is_found_behind_many_newer_ones(book):
+    best = book.add("認証", "JWT にします")
+    for number in range(60):
+        book.add(
+            f"その{number}",
+            f"{'画面の余白を直して一覧を並べ替えます。' * 8}認証は後です。",
+            session=f"s{number}",
+        )
+    assert ids(book, "認証", limit=5)[0] == best

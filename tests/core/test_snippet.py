@@ -68,21 +68,21 @@ def test_code_is_shown_whole_with_its_fences_and_indentation():
 def test_japanese_answer_keeps_cause_and_measure():
     shown = snippet(JAPANESE, {"集計": 0.6, "終わら": 0.4, "夜間": 0.7, "原因": 0.3}, 125)
     assert shown == (
-        "[User] 夜間の集計が朝まで終わらないことがある。先月から3回。\n"
         "[Assistant] …原因は `report_worker` が"
         "トランザクションを開いたまま外部の API を待っていたことです。\n"
-        "…外部の API の呼び出しをトランザクションの外へ出し、"
+        "その間 VACUUM が進まず、`sales_daily` が 38 GB まで膨らんでいました。\n"
+        "外部の API の呼び出しをトランザクションの外へ出し、"
         "`idle_in_transaction_session_timeout` を 60 秒にしました。"
     )
 
 
 def test_english_answer_keeps_its_evidence_and_no_half_fence():
     assert snippet(ENGLISH, {"header": 0.9, "fail": 0.4, "mark": 0.6}, 90) == (
-        "[User] The import of customer files fails for one partner. Can you find…\n"
         "[Assistant] …The root cause is the byte order mark: their export begins with one,"
         " so the first column reads `\\ufeffid`.\n"
         'Now `read_rows()` opens files with `encoding="utf-8-sig"`:\ndef read_rows(path):\n'
-        "…Files without a header are refused with exit code 3."
+        "…Files without a header are refused with exit code 3.\n"
+        "[Tool: Bash] pytest tests/test_import.py → 27 passed in 1.92s"
     )
 
 
@@ -92,10 +92,9 @@ def test_lines_of_code_keep_their_indentation_when_the_block_is_cut():
     assert "```" not in shown
 
 
-def test_sentence_with_the_evidence_is_shown_with_the_question():
+def test_sentence_with_the_evidence_is_shown_and_the_question_only_beside_a_whole_answer():
     shown = snippet(EXCHANGE, {"複雑": 0.9, "検証": 0.8}, 70)
-    assert shown.startswith("[User] フォームの入力値は…\n[Assistant] …")
-    assert "複雑な検証が要る画面では React Hook Form を採用します。" in shown
+    assert shown.startswith("[Assistant] …複雑な検証が要る画面では React Hook Form を採用します。")
     assert "ほかの画面" not in shown
 
 
@@ -133,10 +132,10 @@ def test_each_section_begins_with_its_marker():
         "[Assistant]\n" + "別の話もします。" * 30 + "\n`lib/a.js` の 10 行目の名前が違いました。"
     )
     assert snippet(content, {"typeerror": 0.9, "落ち": 0.5}, 80) == (
-        "[User] なぜ落ちる？\n"
         "[Assistant] 調べます。関係のない話です。\n"
         "[Tool: Bash] npm test → 3 failed\nTypeError: x.y is not a function at lib/a.js:10\n"
-        "[Assistant] …`lib/a.js` の 10 行目の名前が違いました。"
+        "[Assistant] 別の話もします。\n"
+        "…`lib/a.js` の 10 行目の名前が違いました。"
     )
 
 

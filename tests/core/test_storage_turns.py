@@ -209,10 +209,13 @@ def test_the_row_of_a_session_follows_its_chunks(connection):
         ("[User]\n" + "x" * 199 + "か\u3099z", "x" * 199),
         ("[User]\nquoted\n\n [Assistant]\nstays\n\n[Tool: Bash] ls", "quoted\n\n [Assistant]\nstays"),
         ("[User]\n[Assistant] is a word\n\n[Assistant]\nno", "[Assistant] is a word"),
-        ("[Assistant]\nno prompt here", "[Assistant]\nno prompt here"),
+        ("[Assistant]\nno prompt here\n\n[Tool: Bash] ls", "no prompt here"),
+        ("[Tool: Bash] ls → src", "[Tool: Bash] ls → src"),
     ],
 )
-def test_messages_are_the_prompts_200_characters_of_them(connection, content, message):
+def test_messages_are_the_prompts_or_what_stands_there_instead_200_characters_of_them(
+    connection, content, message
+):
     _store(connection, "s", _turn("t1", content))
     session = stored_session(connection, "s")
     assert (session.first_message, session.last_message) == (message, message)
@@ -222,6 +225,7 @@ _TEXT = st.text(alphabet="ab", min_size=1, max_size=2)
 _GROWTH = st.lists(st.tuples(st.integers(0, 5), st.lists(_TEXT, max_size=4)), max_size=12)
 
 
+@pytest.mark.heavy
 @settings(max_examples=40, deadline=None)
 @given(steps=_GROWTH, seed=st.integers(0, 100))
 def test_any_growth_of_any_turns_ends_with_the_rows_of_the_last_state(tmp_path_factory, steps, seed):

@@ -16,7 +16,7 @@ def holders(book, term):
     rows = book.connection.execute(
         "SELECT rowid FROM chunks_words WHERE chunks_words MATCH ?", (f'"{term}"',)
     )
-    return [row[0] for row in rows]
+    return sorted(word_index.index_row(row[0]) for row in rows)
 
 
 def change(book, statement, *parameters):

@@ -48,7 +48,7 @@ def test_life_of_the_process(home, run):
 
 
 def test_failure_of_the_process_is_shown_with_its_remedy(home, run):
-    Path(home.settings.model_dir, "tokenizer.json").write_text("{}")
+    Path(home.settings.model_dir, "tokenizer.json").write_text("{}", encoding="utf-8")
     assert home.spawn().wait() == 1
     lines = run("status").splitlines()
     assert lines[0] == "state     failed"

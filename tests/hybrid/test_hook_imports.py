@@ -1,8 +1,12 @@
 """What the hooks import of this package: a bound on their time that needs no clock."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+from memories import PROJECT
 
 SCRIPT = """
 import os, sys, time
@@ -25,6 +29,20 @@ OURS = {"errors", "manifest", "resident", "resident.channel", "resident.client",
     "settings",
 }
 CORE = {"errors", "config", "json_text", "paths", "records"}
+
+
+HOOK = """
+import os, sys
+before = set(sys.modules)
+real_exit = os._exit
+def report(code):
+    print(*sorted(set(sys.modules) - before), file=sys.stderr, flush=True)
+    real_exit(code)
+os._exit = report
+sys.argv = ["kizami", "recall", "--stdin"]
+from kizami_cli.__main__ import main
+main()
+"""
 
 
 def imported(home, state):
@@ -54,3 +72,28 @@ def test_hook_that_is_answered_imports_a_socket_and_the_scanner(home):
 
 def test_hook_that_starts_the_process_imports_no_more(home):
     assert imported(home, "absent") - {"_json"} == expected("_socket")
+
+
+def modules_of_recall(home, mode):
+    config = Path(home.env["HOME"], ".config", "kizami", "config.json")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    embedding = {"model": home.settings.model, "dimensions": home.settings.dimensions}
+    fields = {"database": {"path": home.database}, "search": {"mode": mode}, "embedding": embedding}
+    config.write_text(json.dumps(fields), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{HOOK}"],
+        input=json.dumps({"prompt": "監査ログの保存先", "session_id": mode, "cwd": PROJECT}).encode(),
+        env=home.env,
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout
+    return set(done.stderr.decode().split())
+
+
+def test_recall_in_hybrid_mode_imports_a_socket_and_a_few_modules_more_than_in_core_mode(home):
+    home.book.add("監査ログの保存先は？", "S3 です。")
+    home.start()
+    more = modules_of_recall(home, "hybrid") - modules_of_recall(home, "core")
+    ours = {f"kizami_hybrid.{name}" for name in OURS | {"backend", "fusion", "relevance"}}
+    assert more == {"_socket", "kizami_cli.backends", "kizami_hybrid", *ours}

@@ -23,7 +23,7 @@ def endpoint(home):
 
 
 def port_and_token(endpoint):
-    port, token = Path(endpoint.path).read_text().split()
+    port, token = Path(endpoint.path).read_text(encoding="utf-8").split()
     return int(port), token
 
 
@@ -61,7 +61,7 @@ def test_other_program_at_the_port_gets_neither_token_nor_prompt(home, tmp_path)
     directory.mkdir(mode=0o700)
     received = []
     with socket.create_server(("127.0.0.1", 0)) as stranger:
-        Path(endpoint.path).write_text(f"{stranger.getsockname()[1]} {'0' * 64}")
+        Path(endpoint.path).write_text(f"{stranger.getsockname()[1]} {'0' * 64}", encoding="utf-8")
 
         def listen():
             peer, _ = stranger.accept()
@@ -81,7 +81,7 @@ def test_other_program_at_the_port_gets_neither_token_nor_prompt(home, tmp_path)
 def test_token_file_that_leads_nowhere_is_nobody(home, text):
     endpoint = home.endpoint.replace(is_unix=False)
     Path(endpoint.path).parent.mkdir(mode=0o700)
-    Path(endpoint.path).write_text(text)
+    Path(endpoint.path).write_text(text, encoding="utf-8")
     assert open_channel(endpoint) is None
 
 

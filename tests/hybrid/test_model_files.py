@@ -96,7 +96,7 @@ def test_damaged_model_is_fetched_again_in_the_version_that_it_was(env, hub):
     env["HF_ENDPOINT"] = hub.url
     install_model(settings_for(env, model=f"owner/ruri-v3-small@{OLD_COMMIT}"), env)
     settings = settings_for(env)
-    Path(settings.model_dir, "tokenizer.json").write_text("{}")
+    Path(settings.model_dir, "tokenizer.json").write_text("{}", encoding="utf-8")
     assert install_model(settings, env).commit == OLD_COMMIT
     assert works(settings)
 
@@ -234,7 +234,7 @@ def test_missing_model_is_an_error_with_the_remedy(env):
 def test_manifest_that_is_none_counts_as_no_model(env, source, text):
     settings = settings_for(env)
     install_model(settings, env, model_dir=str(source))
-    Path(settings.model_dir, MANIFEST).write_text(text)
+    Path(settings.model_dir, MANIFEST).write_text(text, encoding="utf-8")
     with pytest.raises(ModelMissingError, match=r"Install it again: kizami setup --hybrid$"):
         load_model(settings)
 

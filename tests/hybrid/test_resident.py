@@ -121,7 +121,7 @@ def test_status_tells_model_process_memory_and_queue(home, saved):
     assert status.pop("resident_bytes") > 10_000_000
     assert status.pop("version")
     assert status == {
-        "pid": int(Path(home.endpoint.pid_path).read_text()),
+        "pid": int(Path(home.endpoint.pid_path).read_text(encoding="utf-8")),
         "model": ModelIdentity(
             "owner/ruri-v3-small", home.endpoint.path.split("-")[-2], small_models.SIZE
         ).as_dict(),
@@ -164,9 +164,9 @@ def test_process_that_has_lost_its_place_leaves_that_of_another_alone(home):
     child = home.spawn()
     wait_until(lambda: control.ask_status(home.endpoint) is not None)
     os.unlink(home.endpoint.path)
-    Path(home.endpoint.path).write_text("another's")
+    Path(home.endpoint.path).write_text("another's", encoding="utf-8")
     assert child.wait(PATIENCE_SECONDS) == 0
-    assert Path(home.endpoint.path).read_text() == "another's"
+    assert Path(home.endpoint.path).read_text(encoding="utf-8") == "another's"
 
 
 def test_killed_process_is_replaced_over_its_stale_socket(home, saved):
@@ -316,7 +316,7 @@ def test_installing_the_model_again_makes_a_start_due_at_once(home):
         Path(home.endpoint.failure_path),
         Path(home.settings.model_dir, "kizami-manifest.json"),
     )
-    failure.write_text("broken")
+    failure.write_text("broken", encoding="utf-8")
     os.utime(home.endpoint.attempt_path, (0, 0))
     os.utime(failure, (2_000, 2_000))
     os.utime(manifest, (1_000, 1_000))

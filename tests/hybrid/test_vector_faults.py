@@ -206,6 +206,7 @@ def _rows(connection):
     return connection.execute("SELECT chunk_id, embedding FROM chunks_vec_map ORDER BY chunk_id").fetchall()
 
 
+@pytest.mark.heavy
 def test_a_refresh_that_is_killed_anywhere_goes_on_to_the_same_rows(tmp_path, embedder):
     whole = VectorDatabase(tmp_path / "whole.db", DRIVERS[0])
     whole.add(*TEXTS)

@@ -365,6 +365,7 @@ def _in_another_process(book, code):
     return lambda texts: subprocess.run([sys.executable, "-c", _CORE + code, book.path], check=True)
 
 
+@pytest.mark.heavy
 def test_100_saves_of_100_chunks_do_not_wait_for_the_model(book):
     """They take place while the model works, and would fail at once if anything was locked."""
     book.add("one")

@@ -69,6 +69,7 @@ def large(request, tmp_path):
     return request.param, path
 
 
+@pytest.mark.heavy
 def test_a_killed_import_is_completed_by_the_next(large, tmp_path):
     kind, source = large
     total = _run(kind, source, tmp_path / "whole.db", 0)

@@ -19,6 +19,8 @@ from kizami_core.storage.connection import open_database
 from kizami_core.storage.schema import apply_migration
 from transcripts import BEGIN, Transcript, rows
 
+pytestmark = pytest.mark.heavy
+
 _CONFIG = parse_config({}, {})[0]
 _LATER = datetime(2099, 1, 1, tzinfo=UTC)  # never too old to be kept
 _DAY = 86_400.0

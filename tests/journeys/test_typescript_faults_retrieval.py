@@ -68,7 +68,7 @@ def test_fault_16_signs_in_a_prompt_are_no_query_syntax(book, question, prompt):
 
 
 def test_fault_17_latin_beside_a_particle_stays_a_word(book):
-    wrong = book.add("contact form and transaction actions", "done", session="wrong")
+    wrong = book.add("contact page and transaction actions", "done", session="wrong")
     right = book.add("Reactのフォームの作り方", "useState にしました。")
     found = ids(book, "Reactのフォーム")
     assert found[0] == right

@@ -17,13 +17,20 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def dist(root, tmp_path_factory) -> Path:
+def uv() -> list[str]:
+    """The command that builds distributions."""
+    if find_spec("uv"):
+        return [sys.executable, "-m", "uv"]
+    if program := shutil.which("uv"):
+        return [program]
+    pytest.skip("uv is not here to build the distributions (nox brings it)")
+
+
+@pytest.fixture(scope="session")
+def dist(root, uv, tmp_path_factory) -> Path:
     """The folder of wheels and sdists: those that nox built for all its sessions, or built here."""
     if given := os.environ.get("KIZAMI_DIST"):
         return Path(given)
-    uv = [sys.executable, "-m", "uv"] if find_spec("uv") else [shutil.which("uv")]
-    if uv == [None]:
-        pytest.skip("uv is not here to build the distributions (nox brings it)")
     folder = tmp_path_factory.mktemp("dist")
     subprocess.run([*uv, "build", "--quiet", "--all-packages", "--out-dir", folder], cwd=root, check=True)
     return folder

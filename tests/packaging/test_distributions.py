@@ -95,9 +95,18 @@ def test_all_packages_and_the_library_have_one_version(root):
 
 
 def test_siblings_are_pinned_to_their_minor_version(declared):
-    minor = declared["project"]["version"].rpartition(".")[0]
-    siblings = [item for item in declared["project"]["dependencies"] if item.startswith("kizami")]
+    project = declared["project"]
+    minor = project["version"].rpartition(".")[0]
+    extras = [item for items in project.get("optional-dependencies", {}).values() for item in items]
+    siblings = [item for item in (*project["dependencies"], *extras) if item.startswith("kizami")]
     assert siblings == [f"{item.partition('~=')[0]}~={minor}.0" for item in siblings]
+
+
+def test_command_line_has_an_extra_for_each_package_that_goes_beside_it(root):
+    cli = tomllib.loads((root / "packages/kizami-cli/pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: item.partition("~=")[0] for name, (item,) in cli["optional-dependencies"].items()}
+    assert extras == {"hybrid": "kizami-hybrid", "import": "kizami-import"}
+    assert set(extras.values()) == set(PACKAGES) - {"kizami-core", "kizami-cli"}
 
 
 def test_core_depends_on_nothing(root):

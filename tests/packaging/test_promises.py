@@ -3,11 +3,12 @@
 import ast
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from kizami_cli.app import BUILT_IN
+from kizami_cli.app import BUILT_IN, ELSEWHERE
 from kizami_cli.recommended import SETTINGS
 from kizami_core.config import FIELDS, parse_config
 
@@ -80,8 +81,46 @@ def test_readme_shows_every_setting_with_its_default_and_what_setup_writes(readm
     assert settings_table(readme) == expected
 
 
+def commands_named(text: str) -> set[str]:
+    return set(re.findall(r"(?:`|/|^(?:\$ )?)kizami ([a-z][a-z-]*)", text, flags=re.MULTILINE))
+
+
+def commands_brought() -> dict[str, str]:
+    """Return the commands that other packages bring, each with its package."""
+    brought = {}
+    for path in ROOT.glob("packages/*/pyproject.toml"):
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        commands = project.get("entry-points", {}).get("kizami.commands", {})
+        brought |= dict.fromkeys(commands, project["name"])
+    return brought
+
+
 def test_readme_shows_every_command_and_no_other(readme):
-    assert set(re.findall(r"(?:`|/|^)kizami ([a-z][a-z-]*)", readme, flags=re.MULTILINE)) == set(BUILT_IN)
+    assert commands_named(readme) == {*BUILT_IN, *commands_brought()}
+
+
+def test_for_a_command_that_is_not_installed_its_package_is_named():
+    assert commands_brought() == ELSEWHERE
+
+
+@pytest.mark.parametrize("package", sorted({*commands_brought().values()}))
+def test_readme_of_a_package_shows_every_command_that_it_brings_and_no_unknown_one(package):
+    named = commands_named((ROOT / "packages" / package / "README.md").read_text(encoding="utf-8"))
+    brought = commands_brought()
+    assert {command for command, name in brought.items() if name == package} <= named
+    assert named <= {*BUILT_IN, *brought}
+
+
+def test_readme_of_the_vectors_shows_their_settings_with_their_defaults():
+    settings = pytest.importorskip("kizami_hybrid.settings", reason="kizami-hybrid is not installed")
+    defaults, _ = settings.parse_settings({}, {"HOME": "/home/dev"})
+    text = (ROOT / "packages/kizami-hybrid/README.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `(\w+)` \| `?([^|`]+?)`? \|", text, flags=re.MULTILINE)) == {
+        "model": defaults.model,
+        "quantized": shown(defaults.is_quantized),
+        "dimensions": shown(defaults.dimensions),
+        "cacheDir": "$XDG_CACHE_HOME/kizami/models",
+    }
 
 
 def test_every_promise_of_the_readme_has_tests():

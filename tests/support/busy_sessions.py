@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from types import SimpleNamespace
 
 from kizami_core.config import parse_config
@@ -72,6 +73,7 @@ class BusySessions:
         self._shared = Session(folder, "shared", _after(minutes=savers))
         self._forks = []
         self._rounds = 0
+        self._asking = count()
         # uuid → (name, answer) of the turns that a hook was told of.
         self.told = {}
 
@@ -92,19 +94,22 @@ class BusySessions:
         """Return the input of SessionEnd for every session."""
         return [self._tell(session, "SessionEnd") for session in self._all()]
 
-    def questions(self, count):
-        """Return prompts of other sessions that ask for the last decisions stored, and those decisions."""
+    def questions(self, number):
+        """Return prompts that ask for the last decisions stored, each of a session of its own, and those.
+
+        A session that was shown a memory is not shown it again.
+        """
         return [
             (
                 {
                     "hook_event_name": "UserPromptSubmit",
-                    "session_id": f"asks {name}",
+                    "session_id": f"asks {next(self._asking)}",
                     "cwd": self._shared.transcript.cwd,
                     "prompt": f"{name} はいくつに設定した?",
                 },
                 answer,
             )
-            for name, answer in list(self.told.values())[-count:]
+            for name, answer in list(self.told.values())[-number:]
         ]
 
     def lost(self, connection):

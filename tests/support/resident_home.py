@@ -90,7 +90,7 @@ class ResidentHome:
     def close(self) -> None:
         for endpoint in self._endpoints:
             try:
-                pid = int(Path(endpoint.pid_path).read_text())
+                pid = int(Path(endpoint.pid_path).read_text(encoding="utf-8"))
             except (FileNotFoundError, ValueError):
                 continue
             if control.is_running(endpoint):

@@ -7,6 +7,7 @@ every prompt that a person sends; click and rich together cost more than the who
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HOOKS = ("recall", "save", "inject")
+# Allocations between two searches for garbage in cycles, of which a hook makes next to none.
+_GARBAGE_THRESHOLD = 100_000
 _OPTIONS_WITH_VALUE = ("--config", "--project")
 
 
@@ -37,6 +40,7 @@ def main() -> None:
     if not hook:
         _run_command()
         return
+    gc.set_threshold(_GARBAGE_THRESHOLD)
     try:
         if os.environ.get("KIZAMI_DISABLE", "0") in ("", "0"):
             from kizami_cli.hooks import run_hook

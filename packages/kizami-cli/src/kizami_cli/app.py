@@ -41,6 +41,7 @@ BUILT_IN = {
     "resolutions": "Show errors that were fixed, and by what.",
     "stats": "Show what is stored and what maintenance did.",
     "why": "Explain what a prompt brought back, or why nothing.",
+    "calibrate": "Show what each gate does on your own history, and set it.",
     "mute": "Never put a memory before a prompt again.",
     "pin": "Keep a memory whatever its age.",
     "edit": "Replace the content of a chunk.",
@@ -55,8 +56,9 @@ BUILT_IN = {
     "inject": "Print what a new session would be told (a hook with --stdin).",
 }
 # Commands of packages that may not be installed.
-_ELSEWHERE = {
+ELSEWHERE = {
     "embed": "kizami-hybrid",
+    "embedder": "kizami-hybrid",
     "import-claude-mem": "kizami-import",
     "import-typescript": "kizami-import",
 }
@@ -86,8 +88,8 @@ class CommandTable(click.Group):
         command = self.get_command(ctx, name)
         if command is not None:
             return name, command, args[1:]
-        if name in _ELSEWHERE:
-            package = _ELSEWHERE[name]
+        if name in ELSEWHERE:
+            package = ELSEWHERE[name]
             raise click.ClickException(
                 f"`kizami {name}` belongs to the package {package}, which is not installed. "
                 f"Install it beside kizami-cli: pip install {package}"

@@ -7,14 +7,12 @@ each character outside Kizami's own entries as it was (``json_source``). What ca
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
-import time
 
 from kizami_cli import json_source
+from kizami_cli.file_replacement import FileChangedError, replace_file
 from kizami_cli.hook_command import command_line, handler, is_program_missing, is_same_command, owner_of
 from kizami_core.errors import SettingsError
-from kizami_core.paths import claude_config_dir, make_private_dir
+from kizami_core.paths import claude_config_dir
 from kizami_core.records import Record
 
 TYPE_CHECKING = False
@@ -33,7 +31,6 @@ EVENTS = {
     "UserPromptSubmit": ("recall", 10),
     "SessionStart": ("inject", 10),
 }
-_NEW_FILE_MODE = 0o600
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -173,25 +170,18 @@ def write_settings(settings: SettingsFile, text: str, now: float) -> str:
     Raises:
         SettingsError: it can't be written, or changed since it was read; nothing was changed then.
     """
-    target = os.path.realpath(settings.path)
+    mark = _BOM if (settings.original or b"").startswith(_BOM) else b""
     try:
-        make_private_dir(os.path.dirname(target))
-        mode = _NEW_FILE_MODE if settings.original is None else stat.S_IMODE(os.stat(target).st_mode)
-        mark = _BOM if (settings.original or b"").startswith(_BOM) else b""
-        temporary = _write_beside(target, mark + text.encode(), mode)
-        try:
-            _require_unchanged(settings)
-            backup = "" if settings.original is None else _back_up(settings, target, mode, now)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        return replace_file(settings.path, settings.original, mark + text.encode(), now)
+    except FileChangedError as error:
+        raise SettingsError(
+            f"{settings.path} was changed by another program just now. Run it again."
+        ) from error
     except OSError as error:
         raise SettingsError(
             f"{settings.path} can't be written ({error.strerror}); it was left as it is. "
             "Mend the permissions of its directory, then try again."
         ) from error
-    return backup
 
 
 def _parse(settings: SettingsFile) -> Node:
@@ -268,28 +258,3 @@ def _add(text: str, event: str, block: dict[str, object]) -> str:
     if blocks is None:
         return json_source.append(text, hooks, [block], key=event)
     return json_source.append(text, blocks, block)
-
-
-def _write_beside(target: str, data: bytes, mode: int) -> str:
-    descriptor, temporary = tempfile.mkstemp(prefix=".kizami-settings-", dir=os.path.dirname(target))
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(temporary, mode)
-    return temporary
-
-
-def _require_unchanged(settings: SettingsFile) -> None:
-    if read_settings(settings.path).original != settings.original:
-        raise SettingsError(f"{settings.path} was changed by another program just now. Run it again.")
-
-
-def _back_up(settings: SettingsFile, target: str, mode: int, now: float) -> str:
-    stem = f"{target}.kizami-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}"
-    backup, number = stem, 1
-    while os.path.lexists(backup):
-        number += 1
-        backup = f"{stem}-{number}"
-    os.replace(_write_beside(target, settings.original or b"", mode), backup)
-    return backup

@@ -7,6 +7,7 @@ hooks (UserPromptSubmit, Stop, PreCompact, SessionEnd, SessionStart).
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -47,14 +48,15 @@ def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> Non
     started = time.perf_counter()
     database = ""
     try:
-        config = _config(hook, arguments, env, now)
+        config_file = _option(arguments, "--config") or config_path(env)
+        config = _config(hook, config_file, arguments, env, now)
         database = config.database_path
         fields = read_input(_read_stdin())
         project = _option(arguments, "--project")
         if project:
             fields["cwd"] = project
         if hook == "recall":
-            recall(fields, config, now, env, started)
+            recall(fields, config, now, env, started=started, config_file=config_file)
         else:
             from kizami_cli.capture_hook import complete, save
 
@@ -65,57 +67,90 @@ def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> Non
                 complete(fields, config, now, options, env)
             else:
                 save(fields, config, now, options, env)
+                _wake(config_file, config, env, now)
         touch_run_stamp(env, fields.get("hook_event_name", ""))
     except BaseException as error:  # noqa: BLE001 - whatever it is, Claude Code and the person go on
         _report(hook, _message(error, database), env, now)
 
 
 def recall(
-    fields: Mapping[str, str], config: Config, now: float, env: Mapping[str, str], started: float
+    fields: Mapping[str, str],
+    config: Config,
+    now: float,
+    env: Mapping[str, str],
+    *,
+    started: float,
+    config_file: str,
 ) -> None:
     """Write the memory block for a prompt, or nothing, and note what was done.
 
-    ``started`` is when the hook began, by ``perf_counter``.
+    ``started`` is when the hook began, by ``perf_counter``; ``config_file`` is where ``config`` came from.
     """
     prompt = fields.get("prompt", "")
-    read = time.perf_counter()
-    connection = _open_for_reading(config) if config.auto_recall and prompt.strip() else None
-    if connection is None:
+    if not config.auto_recall or not prompt.strip() or not os.path.exists(config.database_path):
         return
-    opened = time.perf_counter()
+    read = time.perf_counter()
     from kizami_core import recall_log
-    from kizami_core.recall import recall as recall_memories
+    from kizami_core.question import question
+    from kizami_core.recall_report import RecallReport
     from kizami_core.storage.projects import resolve_project
 
-    loaded = time.perf_counter()
     session_id = fields.get("session_id", "")
     project_path = resolve_project(fields.get("cwd", ""))
-    try:
-        recalled = recall_memories(
-            connection,
-            prompt,
-            session_id=session_id,
-            project_path=project_path,
-            config=config,
-            now=now,
-            already_shown=recall_log.read_shown(shown_dir(env), session_id),
-        )
-    finally:
-        connection.close()
-    _write_stdout(recalled.block)
-    report = recalled.report
-    recall_log.note_shown(shown_dir(env), session_id, report.shown_ids())
-    total = time.perf_counter() - started
-    milliseconds = {
-        "input": round(1000 * (read - started), 2),
-        "open": round(1000 * (opened - read), 2),
-        "load": round(1000 * (loaded - opened), 2),
-        **report.milliseconds,
-        "total": round(1000 * total, 2),
-    }
-    report = report.replace(milliseconds=milliseconds)
+    asked = question(prompt, config)
+    seconds = {"input": read - started, "open": 0.0, "load": time.perf_counter() - read}
+    if isinstance(asked, RecallReport):
+        report = asked
+    else:
+        begun = time.perf_counter()
+        connection = _open_for_reading(config)
+        if connection is None:
+            return
+        seconds["open"] = time.perf_counter() - begun
+        begun += seconds["open"]
+        from kizami_core.recall import answer
+
+        seconds["load"] += time.perf_counter() - begun
+        vectors = None
+        if config.search_mode != "core":
+            from kizami_cli.backends import open_vectors
+
+            vectors = open_vectors(config_file, config, env, prompt, now=now, is_hook=True)
+        try:
+            recalled = answer(
+                connection,
+                asked,
+                session_id=session_id,
+                project_path=project_path,
+                config=config,
+                now=now,
+                already_shown=recall_log.read_shown(shown_dir(env), session_id),
+                vectors=vectors,
+            )
+        finally:
+            connection.close()
+            if vectors is not None:
+                vectors.close()
+        _write_stdout(recalled.block)
+        if vectors is not None and vectors.problem:
+            _report("recall", vectors.problem, env, now)
+        report = recalled.report
+        recall_log.note_shown(shown_dir(env), session_id, report.shown_ids())
+    seconds["total"] = time.perf_counter() - started
+    own = {stage: round(1000 * duration, 2) for stage, duration in seconds.items()}
+    total = own.pop("total")
+    report = report.replace(milliseconds={**own, **report.milliseconds, "total": total})
     entry = recall_log.log_entry(prompt, report, session_id=session_id, project_path=project_path, now=now)
     recall_log.write_log(recall_log_path(env), entry)
+
+
+def _wake(config_file: str, config: Config, env: Mapping[str, str], now: float) -> None:
+    """Leave the chunks that were saved to what makes their vectors."""
+    if config.search_mode != "core":
+        from kizami_cli.backends import wake
+
+        if problem := wake(config_file, config, env, now):
+            _report("save", problem, env, now)
 
 
 def inject(fields: Mapping[str, str], config: Config) -> str:
@@ -168,13 +203,16 @@ def read_input(data: bytes) -> dict[str, str]:
     raise ConfigError("no JSON object on stdin. This command is Claude Code's to run: kizami setup")
 
 
-def _config(hook: str, arguments: Sequence[str], env: Mapping[str, str], now: float) -> Config:
-    config, problems = load_config(_option(arguments, "--config") or config_path(env), env)
+def _config(
+    hook: str, config_file: str, arguments: Sequence[str], env: Mapping[str, str], now: float
+) -> Config:
+    config, problems = load_config(config_file, env)
     messages = [f"{problem.key} {problem.message}" for problem in problems]
     if config.search_mode != "core":
         from kizami_cli.backends import mode_problem
 
-        messages.append(mode_problem(config.search_mode))
+        if problem := mode_problem(config.search_mode):
+            messages.append(problem)
     if messages:
         _report(hook, "configuration: " + " ".join(messages), env, now)
     return config.replace(project_scope=False) if "--all-projects" in arguments else config

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import click
 
-from kizami_cli.backends import mode_problem
+from kizami_cli.backends import mode_problem, open_vectors
 from kizami_cli.console import say
 from kizami_core.config import load_config
 from kizami_core.errors import NotFoundError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
+    from kizami_cli.backends import Vectors
     from kizami_core.config import Config
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -69,6 +70,23 @@ class Invocation:
             raise storage_error(error, path) from error
         finally:
             connection.close()
+
+    @contextmanager
+    def vectors(self, text: str, now: float, *, include_agents: bool = False) -> Iterator[Vectors | None]:
+        """Open the vectors' side of a query for a block, None in core mode; a problem is said on stderr."""
+        path = self.config_path or config_path(os.environ)
+        found = open_vectors(
+            path, self.config, os.environ, text, now=now, is_hook=False, include_agents=include_agents
+        )
+        if found is None:
+            yield None
+            return
+        try:
+            yield found
+        finally:
+            found.close()
+        if found.problem:
+            say(f"Without vectors: {found.problem}")
 
     def project_path(self) -> str:
         """Return the project that was named, else the one around the current directory."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kizami_cli.chunk_text import chunk_json, first_line
 from kizami_cli.console import local_time, say, show_json, show_table
+from kizami_core.editing import mark_chunks as change_marks
 from kizami_core.storage.chunks import find_chunk
-from kizami_core.storage.connection import transaction
-from kizami_core.storage.marks import all_marks, marked_ids, remove_mark, set_mark
+from kizami_core.storage.marks import all_marks, marked_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ def mark_chunks(
 ) -> None:
     """Set or take off a mark and show the chunks; without names show those that carry it."""
     with invocation.database(read_only=not names) as connection:
-        chunks = (
-            _change(connection, names, mark, undo=undo) if names else _marked(invocation, connection, mark)
-        )
+        if names:
+            chunks = change_marks(connection, names, mark, undo=undo)
+        else:
+            chunks = _marked(invocation, connection, mark)
         marks = all_marks(connection)
     if as_json:
         show_json([{**chunk_json(chunk), "marks": marks.get(chunk.id, [])} for chunk in chunks])
@@ -47,15 +48,6 @@ def mark_chunks(
         whole=["id", "when", "marks"],
         brief=["memory"],
     )
-
-
-def _change(connection: sqlite3.Connection, names: Sequence[str], mark: Mark, *, undo: bool) -> list[Chunk]:
-    with transaction(connection):
-        # Looked up under the lock; one that does not exist undoes the others.
-        chunks = [find_chunk(connection, name) for name in names]
-        change = remove_mark if undo else set_mark
-        change(connection, [chunk.id for chunk in chunks], mark)
-    return chunks
 
 
 def _marked(invocation: Invocation, connection: sqlite3.Connection, mark: Mark) -> list[Chunk]:

@@ -101,11 +101,14 @@ def show_receipt(entry: LoggedRecall, texts: dict[int, str | None]) -> None:
     _show_terms(report)
     if report.candidates:
         show()
+        figures = ["bm25", "decay", "coverage", "relevance"]
+        if any(candidate.cosine is not None for candidate in report.candidates):
+            figures.insert(3, "cosine")
         show_table(
-            ["id", "bm25", "decay", "coverage", "relevance", "verdict", "memory"],
-            (_row(candidate, texts[candidate.chunk_id]) for candidate in report.candidates),
+            ["id", *figures, "verdict", "memory"],
+            (_row(candidate, figures, texts[candidate.chunk_id]) for candidate in report.candidates),
             whole=["id", "verdict"],
-            right=["bm25", "decay", "coverage", "relevance"],
+            right=figures,
             brief=["memory"],
         )
 
@@ -138,11 +141,11 @@ def _listed(terms: Sequence[str]) -> str:
     return ", ".join(terms[:_SHOWN_TERMS]) + more
 
 
-def _row(candidate: CandidateReport, text: str | None) -> list[str]:
-    figures = (candidate.bm25, candidate.decay, candidate.coverage, candidate.relevance)
+def _row(candidate: CandidateReport, figures: Sequence[str], text: str | None) -> list[str]:
+    values = (getattr(candidate, name) for name in figures)
     return [
         f"#{candidate.chunk_id}",
-        *("" if figure is None else f"{figure:.2f}" for figure in figures),
+        *("" if value is None else f"{value:.2f}" for value in values),
         _VERDICTS[candidate.verdict],
         "(deleted since)" if text is None else text,
     ]

@@ -24,8 +24,8 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def write_recommended(path: str) -> bool:
-    """Write the recommended settings unless there is a file; tell whether that was so.
+def write_recommended(path: str, search_mode: str = "core") -> bool:
+    """Write the recommended settings, with this mode, unless there is a file; tell whether that was so.
 
     A file that is there keeps every byte.
 
@@ -48,7 +48,8 @@ def write_recommended(path: str) -> bool:
         # "x": of two setups at once, or behind a dangling link, none overwrites.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(json.dumps(SETTINGS, indent=2) + "\n")
+            search = {**SETTINGS["search"], "mode": search_mode}
+            file.write(json.dumps({**SETTINGS, "search": search}, indent=2) + "\n")
     except OSError as error:
         raise ConfigError(f"{path} can't be written ({error.strerror}). Mend the permissions.") from error
     return True

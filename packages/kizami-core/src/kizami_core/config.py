@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     ProjectScope = bool | Literal["tiered"]
+    Fusion = Literal["rrf", "score"]
 
 
 class Config(Record):
@@ -30,6 +31,7 @@ class Config(Record):
     default_limit: int = 5
     project_scope: ProjectScope = True
     cross_project_penalty: float = 0.3
+    fusion: Fusion = "score"
     max_tokens_per_chunk: int = 512
     truncate_tool_output_lines: int = 20
     truncate_tool_output_tail_lines: int = 5
@@ -98,6 +100,12 @@ def _scope(value: object) -> ProjectScope:
     raise _Invalid('true, false or "tiered"')
 
 
+def _fusion(value: object) -> Fusion:
+    if value == "rrf" or value == "score":  # noqa: PLR1714 - so that the type is narrowed
+        return value
+    raise _Invalid('"rrf" or "score"')
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise _Invalid("a text")
@@ -114,6 +122,7 @@ FIELDS: Mapping[tuple[str, str], tuple[str, Callable[[object], object]]] = {
     ("search", "defaultLimit"): ("default_limit", _integer(1, 1000)),
     ("search", "projectScope"): ("project_scope", _scope),
     ("search", "crossProjectPenalty"): ("cross_project_penalty", _penalty),
+    ("search", "fusion"): ("fusion", _fusion),
     ("chunking", "maxTokensPerChunk"): ("max_tokens_per_chunk", _integer(32, 8192)),
     ("chunking", "truncateToolOutputLines"): ("truncate_tool_output_lines", _integer(0, 100_000)),
     ("chunking", "truncateToolOutputTailLines"): ("truncate_tool_output_tail_lines", _integer(0, 100_000)),
@@ -140,7 +149,8 @@ def load_config(path: str, env: Mapping[str, str]) -> tuple[Config, list[ConfigP
         return parse_config({}, env)
     try:
         with open(path, "rb") as file:
-            data = parse(file.read().decode("utf-8-sig"))
+            # Not "utf-8-sig", whose codec is a module of its own.
+            data = parse(file.read().decode("utf-8").removeprefix("\ufeff"))
     except (OSError, ValueError) as error:
         problem = ConfigProblem(
             path, f"can't be read ({error}); the defaults are used. Repair or delete the file."

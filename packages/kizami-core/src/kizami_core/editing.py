@@ -1,4 +1,4 @@
-"""What a person changes by hand: edited and deleted chunks stay so, whatever is saved later."""
+"""What a person changes by hand: edited, marked and deleted chunks stay so, whatever is saved later."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from kizami_core.privacy import redact
 from kizami_core.retrieval import word_index
 from kizami_core.storage.chunks import NewChunk, find_chunk, ids_before, ids_of_session, update_chunk
 from kizami_core.storage.connection import transaction
+from kizami_core.storage.marks import remove_mark, set_mark
 from kizami_core.storage.sessions import drop_empty_sessions, find_session, refresh_session
 from kizami_core.storage.space import reclaim_space
 from kizami_core.timestamps import format_utc
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from kizami_core.records import Chunk
     from kizami_core.storage.chunks import Deleted
+    from kizami_core.storage.marks import Mark
 
 
 def edit_chunk(connection: sqlite3.Connection, chunk_id: str, content: str, *, now: float) -> Chunk:
@@ -44,6 +46,22 @@ def edit_chunk(connection: sqlite3.Connection, chunk_id: str, content: str, *, n
         refresh_session(connection, chunk.session_id)
         word_index.refresh(connection)
     return find_chunk(connection, str(chunk.id))
+
+
+def mark_chunks(
+    connection: sqlite3.Connection, chunk_ids: Sequence[str], mark: Mark, *, undo: bool = False
+) -> list[Chunk]:
+    """Set a mark on chunks, or take it off; return them in the order named.
+
+    Raises:
+        NotFoundError: one of them does not exist; then none is changed.
+    """
+    with transaction(connection):
+        # Looked up under the lock; one that does not exist undoes the others.
+        chunks = [find_chunk(connection, chunk_id) for chunk_id in chunk_ids]
+        change = remove_mark if undo else set_mark
+        change(connection, [chunk.id for chunk in chunks], mark)
+    return chunks
 
 
 def delete_chunks(

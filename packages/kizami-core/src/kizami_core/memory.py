@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from kizami_core.resolutions import Resolution
     from kizami_core.retrieval.filters import Speaker
     from kizami_core.storage.chunks import Deleted
+    from kizami_core.storage.marks import Mark
     from kizami_core.storage.project_rows import ProjectRow
     from kizami_core.storage.statistics import Statistics
 
@@ -272,6 +273,31 @@ class Memory:
         """
         with reading(self._connection):
             return editing.edit_chunk(self._connection, str(chunk_id), content, now=time.time())
+
+    def mute(self, chunk_id: int, *, undo: bool = False) -> Chunk:
+        """Never put a chunk before a prompt again (or again, with ``undo``) and return it; searches find it.
+
+        It stays muted when its turn is saved again or edited.
+
+        Raises:
+            NotFoundError: there is no such chunk.
+        """
+        return self._mark(chunk_id, "muted", undo=undo)
+
+    def pin(self, chunk_id: int, *, undo: bool = False) -> Chunk:
+        """Keep a chunk whatever its age (or no longer, with ``undo``) and return it.
+
+        Maintenance leaves it alone, ``delete`` does not. In its own project its odds count twice.
+
+        Raises:
+            NotFoundError: there is no such chunk.
+        """
+        return self._mark(chunk_id, "pinned", undo=undo)
+
+    def _mark(self, chunk_id: int, mark: Mark, *, undo: bool) -> Chunk:
+        with reading(self._connection):
+            (chunk,) = editing.mark_chunks(self._connection, [str(chunk_id)], mark, undo=undo)
+            return chunk
 
     def delete(
         self,

@@ -11,16 +11,9 @@ from time import perf_counter
 from kizami_core.recall_report import CandidateReport, TermReport
 from kizami_core.records import Hit, Record
 from kizami_core.retrieval.decay import decay, freshness
-from kizami_core.retrieval.grouping import group_neighbours
-from kizami_core.retrieval.lexical import LexicalRetriever, TermStatistics
-from kizami_core.retrieval.relaxation import phases
-from kizami_core.retrieval.relevance import relevance
-from kizami_core.retrieval.repeats import without_copies, without_repeats
-from kizami_core.retrieval.reranker import rerank
+from kizami_core.retrieval.lexical import ALTERNATIVE, LexicalRetriever, TermStatistics
 from kizami_core.retrieval.scope import cross_project_relevance, multiply_odds
 from kizami_core.storage.chunks import chunk_count, turns_chunks
-from kizami_core.storage.resolutions import resolutions_of_turns
-from kizami_core.timestamps import epoch_seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +26,14 @@ if TYPE_CHECKING:
     from kizami_core.retrieval.filters import Filters
     from kizami_core.retrieval.query import Query
     from kizami_core.retrieval.reranker import Evidence
+    from kizami_core.retrieval.vector_source import VectorSource
     from kizami_core.storage.resolutions import ResolvedFailure
 
 _CANDIDATES = 30
+# A search is asked for by hand and may take its time: more candidates, for its order alone.
+_SEARCH_CANDIDATES = 100
+# Of what vectors find besides, one is added for so many that words find.
+_LEXICAL_FOR_EACH_NEAR = 3
 # What a pin multiplies the odds of a memory by, in its own project.
 _PINNED_ODDS = 2.0
 # Of each recall this much is reported.
@@ -54,6 +52,7 @@ class _Measured(Record):
     is_cross_project: bool
     rarities: dict[str, float]
     evidence: Evidence
+    cosine: float | None
 
 
 class Ranking:
@@ -70,6 +69,7 @@ class Ranking:
         hidden: chunks that are left out whatever they say, and why; they take nobody's place.
         pinned: chunks that count more.
         filters: what a memory must be besides; None for nothing.
+        vectors: what finds memories by their meaning besides; None for words alone.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class Ranking:
         hidden: Mapping[int, Verdict] | None = None,
         pinned: Collection[int] = (),
         filters: Filters | None = None,
+        vectors: VectorSource | None = None,
     ) -> None:
         self._connection = connection
         self._query = query
@@ -96,10 +97,13 @@ class Ranking:
         self._hidden = hidden or {}
         self._pinned = pinned
         self._filters = filters
+        self._vectors = vectors
+        self._asked_terms = dict.fromkeys(term for word in query.words for term in word.terms)
         self.rarities: dict[int, dict[str, float]] = {}
         # What the report tells: seconds of each stage, what was met, and how far each hit came.
         self.seconds = {"lookup": 0.0, "candidates": 0.0, "rerank": 0.0}
         self._statistics = TermStatistics(0, {})
+        self._trigrams: dict[str, list[int]] = {}
         self._measured: list[_Measured] = []
         self._left_out: dict[int, tuple[Chunk, Verdict]] = {}
         self._passed: dict[int, Hit] = {}
@@ -114,13 +118,16 @@ class Ranking:
             hits = [self._hit(candidate, config.cross_project_penalty) for candidate in candidates]
             return [hit for hit in hits if hit.relevance >= gate]
 
-        hits = passing(self._candidates(in_other_projects=config.project_scope is False))
-        if config.project_scope == "tiered" and len(hits) < config.recall_limit:
-            hits += passing(self._candidates(in_other_projects=True, in_this_project=False))
+        scope = config.project_scope
+        hits = passing(self._candidates(in_other_projects=scope is False, is_gated=True))
+        if scope == "tiered" and len(hits) < config.recall_limit:
+            hits += passing(self._candidates(in_other_projects=True, in_this_project=False, is_gated=True))
         return self._first(hits)
 
     def relaxed(self) -> list[Hit]:
         """Return hits by the phases of relaxation, until there are enough."""
+        from kizami_core.retrieval.relaxation import phases
+
         config = self._config
         candidates = self._all_candidates()
         hits: list[Hit] = []
@@ -139,20 +146,36 @@ class Ranking:
         return hits
 
     def ungated(self) -> list[Hit]:
-        """Return the best hits whatever their relevance."""
-        hits = [
-            self._hit(candidate, self._config.cross_project_penalty) for candidate in self._all_candidates()
-        ]
-        return self._first(hits, says_once=False)
+        """Return the best hits whatever their relevance, in the order of the reranker.
 
-    def _all_candidates(self) -> list[_Measured]:
+        The relevance is fitted for the gate; among what a person searched for, the order of the reranker is
+        better. Age and other projects count as they do in recall.
+        """
+        return self._first(
+            [self._found(candidate) for candidate in self._all_candidates(_SEARCH_CANDIDATES)],
+            says_once=False,
+        )
+
+    def weighed(self) -> list[Hit]:
+        """Return every candidate that a gate chooses from, in recall's order; neighbours and repeats too."""
+        penalty = self._config.cross_project_penalty
+        hits = [self._hit(candidate, penalty) for candidate in self._all_candidates()]
+        return sorted(hits, key=lambda hit: (hit.score, hit.chunk.created_at, hit.chunk.id), reverse=True)
+
+    def _all_candidates(self, at_least: int = _CANDIDATES) -> list[_Measured]:
         scope = self._config.project_scope
-        candidates = self._candidates(in_other_projects=scope is False)
+        candidates = self._candidates(in_other_projects=scope is False, at_least=at_least)
         if scope == "tiered":
-            candidates += self._candidates(in_other_projects=True, in_this_project=False)
+            candidates += self._candidates(in_other_projects=True, in_this_project=False, at_least=at_least)
         return candidates
 
     def _first(self, hits: list[Hit], *, says_once: bool = True) -> list[Hit]:
+        if not hits:
+            return []
+        # Most prompts of a session bring nothing back, and are spared these.
+        from kizami_core.retrieval.grouping import group_neighbours
+        from kizami_core.retrieval.repeats import without_copies, without_repeats
+
         hits = [hit for hit in self._with_fixes(hits) if self._reason_to_hide(hit.chunk) is None]
         hits.sort(key=lambda hit: (hit.score, hit.chunk.created_at, hit.chunk.id), reverse=True)
         distinct = group_neighbours(hits)
@@ -175,6 +198,8 @@ class Ranking:
         That chunk takes the relevance of the one in which the error occurred, so that an error brings back
         nothing where it did not before. At equal scores the newer chunk comes first.
         """
+        from kizami_core.storage.resolutions import resolutions_of_turns
+
         turns = {hit.chunk.turn_id for hit in hits if hit.chunk.turn_id is not None}
         failures = resolutions_of_turns(self._connection, sorted(turns)) if turns else []
         if not failures:
@@ -184,9 +209,12 @@ class Ranking:
         found = {hit.chunk.id: hit for hit in hits}
         for failure in failures:
             for hit in hits:
+                if hit.chunk.turn_id != failure.failed_turn:
+                    continue
                 rarities = self.rarities[hit.chunk.id]
-                is_its_turn = hit.chunk.turn_id == failure.failed_turn
-                if not is_its_turn or not is_quoted(rarities, hit.chunk.content, failure.error):
+                # An error is quoted in its own words, not in others of the same meaning.
+                asked = {term: rarities[term] for term in self._asked_terms if term in rarities}
+                if not is_quoted(asked, hit.chunk.content, failure.error):
                     continue
                 fix = self._fixing_chunk(failure)
                 if self._filters is not None and not self._filters.admits(fix):
@@ -217,6 +245,16 @@ class Ranking:
         self.rarities[candidate.chunk.id] = candidate.rarities
         return Hit(candidate.chunk, probability * fresh + 1e-6 * candidate.rank_score, probability)
 
+    def _found(self, candidate: _Measured) -> Hit:
+        """Return a hit whose score is the rank score, lowered as far as another project lowers relevance."""
+        penalty = self._config.cross_project_penalty
+        hit = self._hit(candidate, penalty)
+        kept = hit.relevance / candidate.relevance if candidate.relevance else penalty
+        fresh = freshness(candidate.age, self._config.time_decay_half_life_days)
+        lowered = fresh * (kept if candidate.is_cross_project else 1.0)
+        # A long text that holds little can rank below zero, where a factor would raise it.
+        return hit.replace(score=max(0.0, candidate.rank_score) * lowered + 1e-6 * candidate.rank_score)
+
     def _with_penalty(self, candidate: _Measured, penalty: float) -> float:
         if candidate.is_cross_project:
             return cross_project_relevance(candidate.relevance, penalty)
@@ -224,48 +262,121 @@ class Ranking:
         return multiply_odds(candidate.relevance, _PINNED_ODDS) if is_pinned else candidate.relevance
 
     def _age(self, created_at: str) -> float:
+        from kizami_core.timestamps import epoch_seconds
+
         made_at = epoch_seconds(created_at)
         return 0.0 if made_at is None else self._now - made_at
 
-    def _candidates(self, *, in_other_projects: bool, in_this_project: bool = True) -> list[_Measured]:
-        """Retrieve, rerank and measure candidates of the wanted projects."""
+    def _candidates(
+        self,
+        *,
+        in_other_projects: bool,
+        in_this_project: bool = True,
+        at_least: int = _CANDIDATES,
+        is_gated: bool = False,
+    ) -> list[_Measured]:
+        """Retrieve, rerank and measure candidates of the wanted projects.
+
+        Where a gate follows (``is_gated``), what it can't let through is spared the work: what only shares
+        substrings with the query, and memories of other projects when these know too little of the words.
+        """
         started = perf_counter()
+        scope = None if in_other_projects else self._project_path
+        if self._vectors is not None:
+            self._vectors.ask(scope)
         retriever = LexicalRetriever(
             self._connection,
-            None if in_other_projects else self._project_path,
+            scope,
             include_agents=self._include_agents,
             filters=self._filters,
+            trigrams=self._trigrams,
         )
         statistics = self._statistics = retriever.statistics(self._query)
         looked_up = perf_counter()
-        limit = max(_CANDIDATES, self._config.recall_limit)
-        chunks = []
-        for chunk in retriever.retrieve(self._query, statistics, limit=limit + self._left_out_at_most()):
-            reason = self._reason_to_hide(chunk)
-            if reason is not None:
-                self._left_out[chunk.id] = (chunk, reason)
-            elif in_this_project or chunk.project_path != self._project_path:
-                chunks.append(chunk)
-        chunks = chunks[:limit]
+        self.seconds["lookup"] += looked_up - started
+        # (A receipt shows candidates: those of this project stand in it.)
+        is_spared = is_gated and not in_this_project and self._vectors is None and bool(self._measured)
+        if is_spared and self._is_out_of_reach(statistics):
+            return []
+        limit = max(at_least, self._config.recall_limit)
+        spare = self._left_out_at_most()
+        chunks = self._wanted(
+            retriever.retrieve(self._query, statistics, limit=limit + spare, by_substring=not is_gated),
+            in_this_project=in_this_project,
+        )[:limit]
         retrieved = perf_counter()
-        rarities = {term: statistics.rarity(term) for term in statistics.postings}
+        self.seconds["candidates"] += retrieved - looked_up
+        # What stands for a word of the same meaning counts for as little here as in the evidence.
+        rarities = {
+            term: statistics.rarity(term) * (1.0 if term in self._asked_terms else ALTERNATIVE)
+            for term in statistics.postings
+        }
+        if not chunks and self._vectors is None:
+            return []
+        from kizami_core.retrieval.relevance import background, relevance
+        from kizami_core.retrieval.reranker import rerank
+        from kizami_core.retrieval.vector_source import Judgement
+
+        reranked = rerank(self._query, chunks, statistics)
+        merely_like = background(reranked)
+        ranked = perf_counter()
+        if self._vectors is not None:
+            known = {chunk.id for chunk in chunks}
+            near = retriever.load(
+                (chunk_id for chunk_id in self._vectors.nearest() if chunk_id not in known),
+                limit // _LEXICAL_FOR_EACH_NEAR + spare,
+            )
+            near = self._wanted(near, in_this_project=in_this_project)
+            # Measured apart, so that what the words say of the others stays the same.
+            reranked += rerank(self._query, near, statistics)
+        by_words = [
+            Judgement(
+                found.chunk.id,
+                relevance(self._query, found, merely_like),
+                found.score,
+            )
+            for found in reranked
+        ]
+        judged = by_words if self._vectors is None else self._vectors.judge(by_words)
         measured = [
             _Measured(
                 found.chunk,
-                relevance(self._query, found.evidence),
-                found.score,
+                judgement.relevance,
+                judgement.rank_score,
                 self._age(found.chunk.created_at),
                 found.chunk.project_path != self._project_path,
                 rarities,
                 found.evidence,
+                judgement.cosine,
             )
-            for found in rerank(self._query, chunks, statistics)
+            for found, judgement in zip(reranked, judged, strict=True)
         ]
         self._measured += measured
-        self.seconds["lookup"] += looked_up - started
-        self.seconds["candidates"] += retrieved - looked_up
-        self.seconds["rerank"] += perf_counter() - retrieved
+        self.seconds["rerank"] += ranked - retrieved
+        if self._vectors is not None:
+            self.seconds["vectors"] = self.seconds.get("vectors", 0.0) + perf_counter() - ranked
         return measured
+
+    def _is_out_of_reach(self, statistics: TermStatistics) -> bool:
+        """Tell whether no memory of another project can pass the gate, by what these know of the words."""
+        from kizami_core.retrieval.relevance import relevance
+        from kizami_core.retrieval.reranker import imagined
+
+        candidate, merely_like = imagined(self._query, statistics)
+        best = relevance(self._query, candidate, merely_like)
+        config = self._config
+        return cross_project_relevance(best, config.cross_project_penalty) < config.min_relevance_score
+
+    def _wanted(self, chunks: Sequence[Chunk], *, in_this_project: bool) -> list[Chunk]:
+        """Return those that may be shown, and note the others."""
+        wanted = []
+        for chunk in chunks:
+            reason = self._reason_to_hide(chunk)
+            if reason is not None:
+                self._left_out[chunk.id] = (chunk, reason)
+            elif in_this_project or chunk.project_path != self._project_path:
+                wanted.append(chunk)
+        return wanted
 
     def _left_out_at_most(self) -> int:
         """Return how many candidates may have to be left out, within bounds."""
@@ -280,10 +391,9 @@ class Ranking:
     def term_reports(self) -> list[TermReport]:
         """Return the query's terms: those that are known by weight, then the others; a bounded number."""
         statistics = self._statistics
-        terms = dict.fromkeys(term for word in self._query.words for term in word.terms)
         reports = [
             TermReport(term, statistics.document_frequency(term), round(statistics.rarity(term), 3))
-            for term in terms
+            for term in self._asked_terms
         ]
         reports.sort(key=lambda report: (report.memories > 0, report.weight), reverse=True)
         return reports[:_REPORTED_TERMS]
@@ -325,4 +435,5 @@ class Ranking:
             round(candidate.evidence.share, 3),
             round(hit.relevance, 3),
             round(hit.score, 3),
+            None if candidate.cosine is None else round(candidate.cosine, 3),
         )

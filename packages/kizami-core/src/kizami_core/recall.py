@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from kizami_core.question import question
 from kizami_core.ranking import Ranking
 from kizami_core.recall_report import RecallReport
 from kizami_core.records import Record
-from kizami_core.retrieval.formatting import ShownMemory, format_memories
-from kizami_core.retrieval.query import analyze_query
-from kizami_core.retrieval.repeats import replaced_last
-from kizami_core.retrieval.snippet import snippet
 from kizami_core.storage.marks import marked_ids
-from kizami_core.timestamps import local_date
-from kizami_core.transcript.tokens import estimate_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,16 +18,10 @@ if TYPE_CHECKING:
     from kizami_core.config import Config
     from kizami_core.recall_report import CandidateReport, Outcome, TermReport, Verdict
     from kizami_core.records import Hit
+    from kizami_core.retrieval.query import Query
+    from kizami_core.retrieval.vector_source import VectorSource
 
 _TOKENS_PER_MEMORY = 125
-# What the client sends as a prompt without a person having typed it.
-_SYNTHETIC = (
-    "<task-notification",
-    "<agent-notification",
-    "<local-command-",
-    "<system-reminder",
-    "<command-",
-)
 
 
 class Recalled(Record):
@@ -40,19 +29,6 @@ class Recalled(Record):
 
     block: str
     report: RecallReport
-
-
-def is_worth_asking(prompt: str) -> bool:
-    """Tell whether a prompt is a person's and says anything that a memory could answer.
-
-    Notifications and slash commands are not; "はい", "続けて", "ok" carry no content, see ``analyze_query``.
-    """
-    text = prompt.strip()
-    if not text or text.startswith(_SYNTHETIC):
-        return False
-    first = text.split(None, 1)[0]
-    # "/review the parser" is a command, "/src/app.ts fails" is not.
-    return not (first.startswith("/") and "/" not in first[1:] and "." not in first)
 
 
 def recall(
@@ -64,6 +40,7 @@ def recall(
     config: Config,
     now: float,
     already_shown: Collection[int] = (),
+    vectors: VectorSource | None = None,
 ) -> Recalled:
     """Find what to put before a prompt.
 
@@ -75,15 +52,36 @@ def recall(
         config: limits, gate and scope.
         now: epoch seconds.
         already_shown: chunks that the session was shown before.
+        vectors: what finds memories by their meaning besides; None for words alone.
     """
+    asked = question(prompt, config)
+    if isinstance(asked, RecallReport):
+        return Recalled("", asked)
+    return answer(
+        connection,
+        asked,
+        session_id=session_id,
+        project_path=project_path,
+        config=config,
+        now=now,
+        already_shown=already_shown,
+        vectors=vectors,
+    )
+
+
+def answer(
+    connection: sqlite3.Connection,
+    query: Query,
+    *,
+    session_id: str,
+    project_path: str,
+    config: Config,
+    now: float,
+    already_shown: Collection[int] = (),
+    vectors: VectorSource | None = None,
+) -> Recalled:
+    """Do the same for a prompt of which it is known what it asks (``question``)."""
     gate = config.min_relevance_score
-    if config.recall_limit == 0:
-        return Recalled("", RecallReport("limit_zero", gate))
-    if not is_worth_asking(prompt):
-        return Recalled("", RecallReport("no_question", gate))
-    query = analyze_query(prompt)
-    if not query.words:
-        return Recalled("", RecallReport("steering", gate))
     hidden: dict[int, Verdict] = dict.fromkeys(already_shown, "already_shown")
     hidden.update(dict.fromkeys(marked_ids(connection, "muted"), "muted"))
     ranking = Ranking(
@@ -95,10 +93,11 @@ def recall(
         now=now,
         hidden=hidden,
         pinned=frozenset(marked_ids(connection, "pinned")),
+        vectors=vectors,
     )
     hits = ranking.relaxed() if gate == 0 else ranking.gated()
     ranked = perf_counter()
-    block = _block(hits, ranking, project_path)
+    block, tokens = _block(hits, ranking, project_path) if hits else ("", 0)
     seconds = {**ranking.seconds, "format": perf_counter() - ranked}
     terms = ranking.term_reports()
     candidates = ranking.candidate_reports(hits)
@@ -108,7 +107,7 @@ def recall(
         ranking.memories,
         tuple(terms),
         tuple(candidates),
-        estimate_tokens(block),
+        tokens,
         {stage: round(1000 * duration, 2) for stage, duration in seconds.items()},
     )
     return Recalled(block, report)
@@ -125,8 +124,16 @@ def _outcome(terms: Sequence[TermReport], candidates: Sequence[CandidateReport])
     return "no_candidates" if any(term.memories for term in terms) else "unknown_words"
 
 
-def _block(hits: Sequence[Hit], ranking: Ranking, project_path: str) -> str:
-    return format_memories(
+def _block(hits: Sequence[Hit], ranking: Ranking, project_path: str) -> tuple[str, int]:
+    """Return the block and its tokens."""
+    # Most prompts bring nothing back, and are spared these.
+    from kizami_core.retrieval.formatting import ShownMemory, format_memories
+    from kizami_core.retrieval.repeats import replaced_last
+    from kizami_core.retrieval.snippet import snippet
+    from kizami_core.timestamps import local_date
+    from kizami_core.transcript.tokens import estimate_tokens
+
+    block = format_memories(
         [
             ShownMemory(
                 hit.chunk.id,
@@ -140,6 +147,7 @@ def _block(hits: Sequence[Hit], ranking: Ranking, project_path: str) -> str:
             for hit, newer in replaced_last(hits)
         ]
     )
+    return block, estimate_tokens(block)
 
 
 def _name(project_path: str) -> str:

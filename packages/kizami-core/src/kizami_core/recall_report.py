@@ -34,9 +34,10 @@ class CandidateReport(Record):
     """One candidate. ``relevance`` is what the gate saw, penalties and pins applied.
 
     ``decay`` in (0.5, 1] is the factor by which age lowers its place, ``coverage`` in [0, 1] the share of the
-    query's words that were found, by weight; ``score`` orders (higher is better). The figures are None where
-    they were not worked out: for what must not be shown whatever it says, and for the fix of an error, which
-    takes the relevance of the chunk of the error.
+    query's words that were found, by weight; ``score`` orders (higher is better); ``cosine`` in [-1, 1] is
+    that of its vector with the query's, if vectors were asked and it is among the nearest. The figures are
+    None where they were not worked out: for what must not be shown whatever it says, and for the fix of an
+    error, which takes the relevance of the chunk of the error.
     """
 
     chunk_id: int
@@ -46,6 +47,7 @@ class CandidateReport(Record):
     coverage: float | None = None
     relevance: float | None = None
     score: float | None = None
+    cosine: float | None = None
 
 
 class RecallReport(Record):
@@ -53,8 +55,9 @@ class RecallReport(Record):
 
     ``memories`` counts those that were asked (of this project or of all); ``terms`` holds the weightiest
     known ones first, then unknown ones, ``candidates`` those shown first, then by score, then hidden ones;
-    both are bounded. ``tokens`` is what was put before the prompt. ``milliseconds`` names each stage in order;
-    the hook adds reading its input, opening the database, loading modules and the total, from its first line.
+    both are bounded. ``tokens`` is what was put before the prompt. ``milliseconds`` names each stage in
+    order; the hook adds reading its input, opening the database, loading (modules, and what the prompt asks)
+    and the total, from its first line.
     """
 
     outcome: Outcome

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kizami_core.config import Config, ProjectScope
     from kizami_core.retrieval.query import Query
+    from kizami_core.retrieval.vector_source import VectorSource
 
 EVERYTHING = Filters()
 
@@ -47,7 +48,8 @@ class Search(Record):
 class Findings(Record):
     """The hits of a search, best first.
 
-    ``rarities`` says how telling each of the query's terms is, in (0, 1], by the id of a hit's chunk.
+    ``rarities`` says how telling each of the query's terms is, in (0, 1], by the id of a hit's chunk; the
+    terms of words that mean the same are there too, for less.
     """
 
     hits: list[Hit]
@@ -65,7 +67,9 @@ def read_search(
     """Read the text of a search; any text is valid. For the rest see ``Search``."""
     sought = parse_search(text)
     query = analyze_query(sought.text)
-    terms = dict.fromkeys(term for word in query.words for term in word.terms)
+    found_by = dict.fromkeys(
+        term for word in query.words for terms in (word.terms, *word.alternatives) for term in terms
+    )
     return Search(
         query=query,
         has_words=bool(query.words or sought.loose),
@@ -73,7 +77,7 @@ def read_search(
             phrases=(*filters.phrases, *sought.phrases),
             excluded_phrases=(*filters.excluded_phrases, *sought.excluded_phrases),
             excluded_words=(*filters.excluded_words, *sought.excluded_words),
-            any_of=tuple(terms) if filters.role else (),
+            any_of=tuple(found_by) if filters.role else (),
         ),
         project_path=project_path,
         scope=scope,
@@ -82,7 +86,13 @@ def read_search(
 
 
 def find(
-    connection: sqlite3.Connection, search: Search, *, limit: int, config: Config, now: float
+    connection: sqlite3.Connection,
+    search: Search,
+    *,
+    limit: int,
+    config: Config,
+    now: float,
+    vectors: VectorSource | None = None,
 ) -> Findings:
     """Return the hits of a search, without a gate.
 
@@ -95,6 +105,7 @@ def find(
         limit: the most hits.
         config: half-life and penalty.
         now: epoch seconds.
+        vectors: what finds memories by their meaning besides; None for words alone.
     """
     filters = None if search.filters == EVERYTHING else search.filters
     if not search.has_words:
@@ -108,6 +119,7 @@ def find(
         now=now,
         include_agents=search.include_agents,
         filters=filters,
+        vectors=vectors,
     )
     return Findings(ranking.ungated(), ranking.rarities)
 

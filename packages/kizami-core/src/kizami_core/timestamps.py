@@ -1,18 +1,28 @@
 """Points in time: stored as UTC text in the one form that SQLite's ``datetime('now')`` writes.
 
 Texts of this form sort like the times they name. ``now`` is passed around as seconds since the epoch.
+``datetime`` is imported where it is needed: a recall that stays silent does without (ARCHITECTURE.md, "The
+hook path").
 """
 
 from __future__ import annotations
 
 import time
-from datetime import UTC, date, datetime, timedelta
 
 from kizami_core.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
 
 # No "m": it would be minutes to one person and months to another, and what it deletes does not come back.
 _DAYS_IN = {"h": 1 / 24, "d": 1.0, "w": 7.0}
 _MAX_DIGITS = 6
+_DAY_SECONDS = 86_400
+_LENGTH = len("2024-01-31 09:30:00")
+# The 29th of February is left to ``datetime``.
+_DAYS_OF_MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DAYS_BEFORE_1970 = 719_468  # from 0000-03-01
 _LAST_SECOND = 253_402_300_799.0  # of the year 9999, the last one that the form can hold
 
 
@@ -42,6 +52,8 @@ def parse_date(text: str) -> str:
     Raises:
         ConfigError: it is neither.
     """
+    from datetime import UTC, datetime
+
     try:
         moment = datetime.fromisoformat(text.strip()).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -59,7 +71,7 @@ def parse_since(text: str, now: float) -> str:
     """
     days = _age_or_none(text)
     if days is not None:
-        return format_utc(now - days * 86_400)
+        return format_utc(now - days * _DAY_SECONDS)
     try:
         return parse_date(text)
     except ConfigError:
@@ -74,6 +86,8 @@ def parse_until(text: str, now: float) -> str:
     Raises:
         ConfigError: it is no such text.
     """
+    from datetime import date, datetime, timedelta
+
     begin = parse_since(text, now)
     if _age_or_none(text) is not None:
         return begin
@@ -97,8 +111,23 @@ def _age_or_none(text: str) -> float | None:
 
 def epoch_seconds(text: str) -> float | None:
     """Return the epoch time of a stored text (UTC unless it names a zone), None for what is no time."""
+    parts = (text[:4], text[5:7], text[8:10], text[11:13], text[14:16], text[17:])
+    if len(text) == _LENGTH and text[4::3] == "-- ::" and text.isascii() and all(map(str.isdigit, parts)):
+        year, month, day, hour, minute, second = map(int, parts)
+        is_day = year > 0 and 0 < month <= len(_DAYS_OF_MONTHS) and 0 < day <= _DAYS_OF_MONTHS[month - 1]
+        if is_day and hour < 24 and minute < 60 and second < 60:  # noqa: PLR2004
+            seconds = hour * 3600 + minute * 60 + second
+            return float(_days_since_1970(year, month, day) * _DAY_SECONDS + seconds)
     moment = _moment(text)
     return None if moment is None else moment.timestamp()
+
+
+def _days_since_1970(year: int, month: int, day: int) -> int:
+    """Count days of the Gregorian calendar, from years that begin in March, so that a leap day ends one."""
+    year -= month < 3  # noqa: PLR2004
+    days_of_months = (153 * ((month + 9) % 12) + 2) // 5
+    leap_days = year // 4 - year // 100 + year // 400
+    return year * 365 + leap_days + days_of_months + day - 1 - _DAYS_BEFORE_1970
 
 
 def local_date(text: str) -> str:
@@ -109,10 +138,14 @@ def local_date(text: str) -> str:
 
 def local_minute(seconds: float) -> str:
     """Return an epoch time as ``YYYY-MM-DD HH:MM`` where this machine stands."""
+    from datetime import UTC, datetime
+
     return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _moment(text: str) -> datetime | None:
+    from datetime import UTC, datetime
+
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

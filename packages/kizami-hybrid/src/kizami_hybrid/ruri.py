@@ -126,7 +126,8 @@ def _unit(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.all(np.isfinite(lengths)) or not np.all(lengths):
         raise ModelDamagedError(f"The embedding model gives vectors that are no numbers. {_REINSTALL}")
-    return np.divide(vectors, lengths, dtype=np.float32)
+    unit: Vectors = np.divide(vectors, lengths, dtype=np.float32)
+    return unit
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -46,7 +46,7 @@ def load_settings(path: str, env: Mapping[str, str]) -> tuple[EmbeddingSettings,
     """
     try:
         with open(path, "rb") as file:
-            data = parse(file.read().decode("utf-8-sig"))
+            data = parse(file.read().decode("utf-8").removeprefix("\ufeff"))  # as core reads it
     except (OSError, ValueError):
         data = {}
     section = data.get("embedding", {}) if isinstance(data, dict) else {}

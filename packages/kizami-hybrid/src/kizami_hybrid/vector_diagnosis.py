@@ -12,6 +12,8 @@ from kizami_hybrid.embedder import ModelIdentity
 from kizami_hybrid.errors import ModelError
 from kizami_hybrid.manifest import read_manifest
 from kizami_hybrid.model_files import verify
+from kizami_hybrid.resident.control import is_running, last_failure
+from kizami_hybrid.resident.endpoint import find_endpoint
 from kizami_hybrid.settings import load_settings
 from kizami_hybrid.vector_schema import pending, state
 
@@ -42,6 +44,7 @@ def check(config_path: str, config: Config, env: Mapping[str, str]) -> list[Find
         ),
         _check_driver(choose()),
         *model_findings,
+        *_check_process(settings, env),
         *_check_vectors(config.database_path, model),
     ]
 
@@ -67,6 +70,19 @@ def _check_model(settings: EmbeddingSettings) -> tuple[ModelIdentity | None, lis
     model = ModelIdentity(manifest.model, manifest.revision, settings.dimensions)
     found = f"{model.name} ({manifest.model_file}, {model.dimensions} dimensions) in {settings.model_dir}"
     return model, [Finding("embedding model", "ok", found)]
+
+
+def _check_process(settings: EmbeddingSettings, env: Mapping[str, str]) -> list[Finding]:
+    """Tell whether the resident process runs, and why the last one could not; without a model none can."""
+    try:
+        endpoint = find_endpoint(settings, env)
+    except ModelError:
+        return []
+    if failure := last_failure(endpoint):
+        found, _, remedy = failure.rpartition(". ")
+        return [Finding("embedding process", "warning", f"can't serve: {found or failure}", remedy)]
+    found = "runs" if is_running(endpoint) else "does not run; the next prompt starts it"
+    return [Finding("embedding process", "ok", found)]
 
 
 def _check_vectors(database: str, model: ModelIdentity | None) -> list[Finding]:

@@ -21,10 +21,17 @@ def command(invocation: Invocation, prompt: str, *, stdin: bool) -> None:  # noq
     config = invocation.config
     if invocation.all_projects:
         config = config.replace(project_scope=False)
-    with invocation.database() as connection:
+    now = time.time()
+    with invocation.database() as connection, invocation.vectors(prompt, now) as vectors:
         project = invocation.project_path()
         block = recall(
-            connection, prompt, session_id="", project_path=project, config=config, now=time.time()
+            connection,
+            prompt,
+            session_id="",
+            project_path=project,
+            config=config,
+            now=now,
+            vectors=vectors,
         ).block
     if block:
         show(block.rstrip("\n"))

@@ -118,7 +118,15 @@ def command(
         filters=filters,
     )
     with invocation.database() as connection:
-        findings = find(connection, search, limit=limit or config.default_limit, config=config, now=now)
+        with invocation.vectors(text, now, include_agents=include_agents) as vectors:
+            findings = find(
+                connection,
+                search,
+                limit=limit or config.default_limit,
+                config=config,
+                now=now,
+                vectors=vectors,
+            )
         marks = all_marks(connection)
         if as_json:
             show_json(

@@ -10,6 +10,7 @@ import time
 import click
 
 from kizami_cli import claude_settings
+from kizami_cli.commands.setup_hybrid import choose_hybrid, install_model, offer_vectors
 from kizami_cli.commands.setup_status import show_status
 from kizami_cli.console import count, show, show_field, size
 from kizami_cli.history import (
@@ -25,7 +26,7 @@ from kizami_cli.invocation import Invocation, common_options
 from kizami_cli.recommended import SETTINGS, unset, write_recommended
 from kizami_core.backfill import unsaved
 from kizami_core.config import load_config
-from kizami_core.errors import ConfigError, ForeignSchemaError
+from kizami_core.errors import ForeignSchemaError
 from kizami_core.paths import begin_error_log, claude_config_dir, config_path, error_log_path
 from kizami_core.retrieval import word_index
 from kizami_core.storage.connection import open_database, transaction
@@ -49,10 +50,23 @@ _INDEX_BATCH = 2_000
 @click.option("--status", is_flag=True, help="Only show what is installed.")
 @click.option("--json", "as_json", is_flag=True, help="With --status: print JSON.")
 @click.option("--uninstall", is_flag=True, help="Remove the hooks; database and configuration stay.")
-@click.option("--hybrid", is_flag=True, help="Set up vector search too (needs kizami-hybrid).")
-@click.pass_obj
+@click.option("--hybrid", is_flag=True, help="Set up search by meaning too (needs kizami-hybrid).")
+@click.option(
+    "--model-dir",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="With --hybrid: take the model's files from here, without a network.",
+)
+@click.pass_context
 def command(
-    invocation: Invocation, *, yes: bool, status: bool, as_json: bool, uninstall: bool, hybrid: bool
+    context: click.Context,
+    model_dir: str | None,
+    *,
+    yes: bool,
+    status: bool,
+    as_json: bool,
+    uninstall: bool,
+    hybrid: bool,
 ) -> None:
     """Install Kizami into Claude Code.
 
@@ -64,11 +78,11 @@ def command(
         raise click.UsageError("--status and --uninstall exclude each other.")
     if as_json and not status:
         raise click.UsageError("--json goes with --status.")
-    if hybrid:
-        raise ConfigError(
-            "kizami-hybrid is not installed, so nothing was set up. Without --hybrid `kizami setup` sets up "
-            "core mode, which needs no model and no download."
-        )
+    if model_dir and not hybrid:
+        raise click.UsageError("--model-dir goes with --hybrid.")
+    if hybrid and (status or uninstall):
+        raise click.UsageError("--hybrid goes with neither --status nor --uninstall.")
+    invocation: Invocation = context.obj
     settings_path = claude_settings.settings_path(os.environ)
     program = find_program(sys.argv[0], sys.executable, os.environ)
     explicit_config = os.path.abspath(invocation.config_path) if invocation.config_path else ""
@@ -80,17 +94,24 @@ def command(
     else:
         # Looked at first: what can't be merged later must stop everything now.
         settings = claude_settings.read_settings(settings_path)
-        _set_up_config(chosen_config)
+        if hybrid:
+            install_model(chosen_config, model_dir)
+        _set_up_config(chosen_config, "hybrid" if hybrid else "core")
+        if hybrid:
+            choose_hybrid(chosen_config)
         _set_up_database(chosen_config)
         _set_up_hooks(settings, program, explicit_config, yes=yes)
         _offer_history(chosen_config, yes=yes)
+        if hybrid:
+            offer_vectors(context, chosen_config, yes=yes)
 
 
-def _set_up_config(path: str) -> None:
-    if write_recommended(path):
+def _set_up_config(path: str, search_mode: str) -> None:
+    if write_recommended(path, search_mode):
         show_field("Configuration", f"{path}: written with the recommended settings")
         for section, keys in SETTINGS.items():
-            show_field("", ", ".join(f"{section}.{key} {value}" for key, value in keys.items()))
+            written = {**keys, "mode": search_mode} if section == "search" else keys
+            show_field("", ", ".join(f"{section}.{key} {value}" for key, value in written.items()))
         return
     show_field("Configuration", f"{path}: kept as it is")
     for problem in load_config(path, os.environ)[1]:

@@ -82,15 +82,17 @@ def _asked_now(
         config = config.replace(project_scope=False)
     now, started = time.time(), time.perf_counter()
     project = invocation.project_path()
-    report = recall(
-        connection,
-        prompt,
-        session_id=session,
-        project_path=project,
-        config=config,
-        now=now,
-        already_shown=read_shown(shown_dir(os.environ), session),
-    ).report
+    with invocation.vectors(prompt, now) as vectors:
+        report = recall(
+            connection,
+            prompt,
+            session_id=session,
+            project_path=project,
+            config=config,
+            now=now,
+            already_shown=read_shown(shown_dir(os.environ), session),
+            vectors=vectors,
+        ).report
     total = round(1000 * (time.perf_counter() - started), 2)
     report = report.replace(milliseconds={**report.milliseconds, "total": total})
     return log_entry(prompt, report, session_id=session, project_path=project, now=now)

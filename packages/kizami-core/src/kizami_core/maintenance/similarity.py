@@ -24,7 +24,7 @@ from collections import Counter
 from functools import lru_cache
 
 from kizami_core.records import Record
-from kizami_core.retrieval.normalize import fold
+from kizami_core.retrieval.likeness import jaccard, level, runs, trigrams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,11 +95,11 @@ class Text:
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk = chunk
-        level = _level(chunk.content)
-        own = _runs(level, 3)
+        levelled = level(chunk.content)
+        own = runs(levelled, 3)
         self.size = len(own)
         self.bitmap = _bitmap(own)
-        self.shingles = heapq.nsmallest(_SHINGLES, _shingles(level))
+        self.shingles = heapq.nsmallest(_SHINGLES, _shingles(levelled))
         metadata = chunk.metadata
         mentioned = len(metadata.file_paths) + len(metadata.tool_names) + len(metadata.error_messages)
         # How much a chunk says: distinct trigrams, then what it mentions, then the newer one.
@@ -155,35 +155,16 @@ class Index:
         return [trigram for frequency, trigram in order[:length] if frequency > 1]
 
 
-def trigrams(text: str) -> frozenset[str]:
-    """Return the trigrams of a text, its case, width and white space levelled; a shorter text is its own."""
-    return _runs(_level(text), 3)
-
-
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return |A ∩ B| / |A ∪ B|."""
-    common = len(one & other)
-    return common / (len(one) + len(other) - common)
-
-
-def _level(text: str) -> str:
-    return " ".join(fold(text).split())
-
-
-def _runs(level: str, length: int) -> frozenset[str]:
-    return frozenset([level[at : at + length] for at in range(max(1, len(level) - length + 1))])
-
-
-def _shingles(level: str) -> set[int]:
+def _shingles(levelled: str) -> set[int]:
     """Return the hashes of the runs of a text, taken from its two-byte units: slicing those is fast."""
-    units = level.encode("utf-16-le", "replace")
+    units = levelled.encode("utf-16-le", "replace")
     size = 2 * _SHINGLE
     return {zlib.crc32(units[at : at + size]) for at in range(0, max(1, len(units) - size + 1), 2)}
 
 
-def _bitmap(runs: frozenset[str]) -> int:
+def _bitmap(own: frozenset[str]) -> int:
     bits = bytearray(_BITS // 8)
-    for run in runs:
+    for run in own:
         place = _place(run)
         bits[place >> 3] |= 1 << (place & 7)
     return int.from_bytes(bits, "little")

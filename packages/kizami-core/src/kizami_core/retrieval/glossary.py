@@ -1,8 +1,8 @@
 """A developer's glossary: words that mean the same in Japanese and English, and close synonyms of a trade.
 
-A prompt in one language finds what was said in the other, and 遅い finds 性能, without any model. Written from
-general knowledge of the field, not from any evaluation set. It is used for queries alone: the index holds what
-was written, and a translation counts for less than the word itself.
+A prompt in one language finds what was said in the other, and 遅い finds 性能, without any model. Written
+from general knowledge of the field, not from any evaluation set. It serves queries alone: the index holds
+what was written, and a translation counts for less than the word itself.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ _MEANINGS = """
 プッシュ push
 プラグイン 拡張機能 plugin extension
 プルリクエスト pull request
-プレビュー preview
+プレビュ preview
 プロキシ proxy
 プロジェクト project
 プロセス process
@@ -234,7 +234,7 @@ _MEANINGS = """
 レート制限 rate throttle
 レコード 行 record row
 レスポンス 応答 response reply
-レビュー review
+レビュ review
 レプリケーション 複製 replication replica
 ローカル local
 ロード 読み込 読込 load
@@ -245,7 +245,7 @@ _MEANINGS = """
 ロック 排他 lock
 ロジック logic
 ワーカ worker
-ワークフロー workflow
+ワークフロ workflow
 暗号 暗号化 encryption encrypt crypto
 異常 anomaly abnormal
 依存 依存関係 dependency depend
@@ -392,17 +392,21 @@ _MEANINGS = """
 
 _text = _MEANINGS.replace("\n", " \n ")
 _LONGEST = 6  # characters of a Japanese word in the list that is looked for within a longer one
+_LONGEST_ASKED = 40  # characters; what is longer is no word
 
 
 def alternatives(surface: str) -> tuple[str, ...]:
     """Return other words for a word of a query; none where no meaning is known.
 
-    The list is searched as a text: a table of it would have to be made before every prompt.
+    The list is searched as a text: a table of it would have to be made before every prompt. The work is
+    bounded whatever the surface.
 
     Args:
         surface: a run of one script as written: an English word, katakana, or kanji of any length, whose
             longest part with a meaning counts (認証基盤 → 認証).
     """
+    if len(surface) > _LONGEST_ASKED:
+        return ()
     if surface.isascii():
         return _others(stem(surface.lower()))
     word = surface.rstrip("ー") if len(surface) > 3 else surface  # noqa: PLR2004 - as the index does

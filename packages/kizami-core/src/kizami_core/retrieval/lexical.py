@@ -1,37 +1,47 @@
 """Lexical retrieval: candidates from the word index, and what the corpus knows about the query's terms.
 
-The work is bounded: at most ``_POSTINGS`` of a term's postings are read, newest first. What a term's
-document frequency would be beyond that is estimated from how far back those reach. Where no word of the
-query is in the index, FTS5's trigram table and, for what is shorter than a trigram, LIKE take over (spec:
-検索エンジン).
+The work is bounded: of each term the newest ``_PROBE`` postings are read, of the rarest terms up to
+``_POSTINGS`` until ``_BUDGET`` is spent. What a term's document frequency would be beyond that is estimated
+from how far back those reach. Where no word of the query is in the index, FTS5's trigram table and, for what
+is shorter than a trigram, LIKE take over (spec: 検索エンジン); a recall, whose gate lets nothing through that
+only shares substrings, looks for slips of the keyboard alone.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from math import log
 
 from kizami_core.records import Record
 from kizami_core.retrieval.terms import is_hiragana
-from kizami_core.retrieval.word_index import agent_term, project_token
+from kizami_core.retrieval.word_index import agent_term, index_row, project_token
 from kizami_core.storage.chunks import COLUMNS, chunk_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kizami_core.records import Chunk
     from kizami_core.retrieval.filters import Filters
     from kizami_core.retrieval.query import Query
 
-_POSTINGS = 1_000
-# A term in more than this share of a corpus selects nothing; it still counts as evidence.
-_COMMON_SHARE = 0.2
+_PROBE, _POSTINGS, _BUDGET = 200, 1_000, 4_000
+# A term in more than this share of a corpus, and in more chunks than this, selects nothing; it still counts
+# as evidence.
+_COMMON_SHARE, _COMMON = 0.2, 1_000
+_CLEARLY = 1.5  # times as many, by an estimate from few postings, leave no doubt
 # More than the usual ½ of BM25's idf: whether one chunk or two hold a term should not matter much, or asking
 # a question once would make its answer less relevant the next time.
 _SMOOTHING = 1.5
 # Few chunks say little about how rare a term is: a small corpus counts as one of this size.
 _MIN_CORPUS = 500
 _MAX_TRIGRAMS = 24
+# A trigram that more chunks hold than this is not told apart from one that all hold.
+_TRIGRAM_POSTINGS = 100
+# Shorter words resemble others by chance; a longer one is a slip for another that has half of its trigrams.
+RESEMBLING_CHARACTERS = 5
+_LOADED_AT_ONCE = 500
 # What a word of the same meaning counts for.
 ALTERNATIVE = 0.6
 
@@ -39,7 +49,7 @@ ALTERNATIVE = 0.6
 class Posting(Record):
     """Where a term stands: ``document_frequency`` is exact when ``is_complete``, else an estimate."""
 
-    newest_first: tuple[int, ...]
+    newest_first: Sequence[int]
     chunk_ids: frozenset[int]
     document_frequency: int
     is_complete: bool
@@ -76,7 +86,7 @@ class TermStatistics:
     def is_selective(self, term: str) -> bool:
         """Tell whether the term is there and rare enough to propose candidates."""
         frequency = self.document_frequency(term)
-        return 0 < frequency <= max(_COMMON_SHARE * self.corpus_size, _POSTINGS)
+        return 0 < frequency <= max(_COMMON_SHARE * self.corpus_size, _COMMON)
 
     def contains(self, chunk_id: int, term: str, text: str) -> bool:
         """Tell whether a chunk (its folded text at hand) holds a term."""
@@ -95,6 +105,7 @@ class LexicalRetriever:
         include_agents: search the sessions of sub-agents too.
         filters: what a candidate must be besides. They narrow the candidates, not what the corpus is said to
             know: a memory is as relevant with them as without.
+        trigrams: the newest holders of trigrams that were looked up before; those looked up now are added.
     """
 
     def __init__(
@@ -104,11 +115,13 @@ class LexicalRetriever:
         *,
         include_agents: bool = False,
         filters: Filters | None = None,
+        trigrams: dict[str, list[int]] | None = None,
     ) -> None:
         self._connection = connection
         self._project_path = project_path
         self._include_agents = include_agents
         self._filters = filters
+        self._trigrams = {} if trigrams is None else trigrams
 
     def statistics(self, query: Query) -> TermStatistics:
         """Look up the query's terms: at most one bounded read of the index for each."""
@@ -122,11 +135,35 @@ class LexicalRetriever:
                 return TermStatistics(0, {})
             scope = f" AND {_quoted(project_token(row[0]))}"
         newest = self._connection.execute("""SELECT coalesce(max(id), 0) FROM chunks""").fetchone()[0]
+        first = index_row(0)  # less a row of the index is its chunk
         postings: dict[str, Posting] = {}
+        common: list[tuple[int, str, list[int], sqlite3.Cursor]] = []
         for word in query.words:
             for term in (*word.terms, *(term for terms in word.alternatives for term in terms)):
-                if term not in postings:
-                    postings[term] = self._posting(term, scope, size, newest)
+                if term in postings:
+                    continue
+                rows = self._connection.execute(
+                    """SELECT rowid FROM chunks_words WHERE chunks_words MATCH ? ORDER BY rowid""",
+                    (self._match(term, scope),),
+                )
+                ids = [first - row[0] for row in rows.fetchmany(_PROBE)]
+                if len(ids) == _PROBE:
+                    common.append((_frequency(ids, size, newest), term, ids, rows))
+                postings[term] = Posting(ids, frozenset(ids), len(ids), is_complete=True)
+        left = _BUDGET
+        for probed, term, ids, rows in sorted(common):
+            frequency, is_complete = probed, False
+            # Where the newest alone show that a term selects nothing, more of them would tell no more.
+            if left > 0 and probed <= _CLEARLY * max(_COMMON_SHARE * size, _COMMON):
+                ids += [first - row[0] for row in rows.fetchmany(_POSTINGS - _PROBE)]
+                left -= len(ids)
+                is_complete = len(ids) < _POSTINGS
+                frequency = len(ids) if is_complete else _frequency(ids, size, newest)
+            rows.close()
+            proposed = ids
+            if self._filters is not None and not is_complete:
+                proposed = self._wanted_posting(self._match(term, scope), self._filters)
+            postings[term] = Posting(proposed, frozenset(ids), frequency, is_complete)
         return TermStatistics(size, postings)
 
     def _corpus_size(self) -> int:
@@ -140,67 +177,105 @@ class LexicalRetriever:
         count: int = sizes.fetchone()[0]
         return count
 
-    def _posting(self, term: str, scope: str, size: int, newest: int) -> Posting:
+    def _match(self, term: str, scope: str) -> str:
         match = _quoted(term)
         if self._include_agents:
             match = f"({match} OR {_quoted(agent_term(term))})"
-        ids = [
-            row[0]
-            for row in self._connection.execute(
-                """SELECT rowid FROM chunks_words WHERE chunks_words MATCH ? ORDER BY rowid DESC LIMIT ?""",
-                (match + scope, _POSTINGS),
-            )
-        ]
-        if len(ids) < _POSTINGS:
-            return Posting(tuple(ids), frozenset(ids), len(ids), is_complete=True)
-        reach = newest - ids[-1] + 1
-        return Posting(
-            tuple(ids if self._filters is None else self._wanted_posting(match + scope, self._filters)),
-            frozenset(ids),
-            min(size, max(_POSTINGS, _POSTINGS * newest // reach)),
-            is_complete=False,
-        )
+        return match + scope
 
     def _wanted_posting(self, match: str, filters: Filters) -> list[int]:
         """Return the newest postings among the chunks that may pass: the newest of all may be too new."""
         condition, parameters = filters.condition()
         rows = self._connection.execute(
             f"""
-            SELECT w.rowid FROM chunks_words w CROSS JOIN chunks c ON c.id = w.rowid
-            WHERE chunks_words MATCH :match AND {condition} ORDER BY w.rowid DESC LIMIT :limit
+            SELECT c.id FROM chunks_words w CROSS JOIN chunks c ON c.id = :first - w.rowid
+            WHERE chunks_words MATCH :match AND {condition} ORDER BY w.rowid LIMIT :limit
             """,  # noqa: S608 - made of constants
-            {**parameters, "match": match, "limit": _POSTINGS},
+            {**parameters, "match": match, "first": index_row(0), "limit": _POSTINGS},
         )
         return [row[0] for row in rows]
 
-    def retrieve(self, query: Query, statistics: TermStatistics, *, limit: int) -> list[Chunk]:
-        """Return at most ``limit`` candidates, those that hold the most and rarest terms first."""
-        scores: dict[int, float] = {}
-        credited: set[str] = set()
+    def retrieve(
+        self, query: Query, statistics: TermStatistics, *, limit: int, by_substring: bool = True
+    ) -> list[Chunk]:
+        """Return at most ``limit`` candidates, those that hold the most and rarest terms first.
+
+        Where no term proposes any, those that hold substrings of the text; without ``by_substring`` only
+        those that hold words like the unknown ones.
+        """
+        weights: dict[str, float] = {}
         for word in query.words:
             # The bigrams of one long word are not independent evidence.
             share = 1.0 if len(word.terms) < 3 else (len(word.terms) - 1) ** -0.5  # noqa: PLR2004
             for term in word.terms:
-                if term in credited or not statistics.is_selective(term):
-                    continue
-                credited.add(term)
-                weight = share * statistics.rarity(term)
-                for chunk_id in statistics.postings[term].newest_first:
-                    scores[chunk_id] = scores.get(chunk_id, 0.0) + weight
+                if term not in weights and statistics.is_selective(term):
+                    weights[term] = share * statistics.rarity(term)
             for terms in word.alternatives:
                 for term in terms:
-                    if term in credited or not statistics.is_selective(term):
-                        continue
-                    credited.add(term)
-                    weight = ALTERNATIVE * statistics.rarity(term) / len(terms)
-                    for chunk_id in statistics.postings[term].newest_first:
-                        scores[chunk_id] = scores.get(chunk_id, 0.0) + weight
-        # Equals stay in the order they were met, which is newest first.
-        best = sorted(scores, key=scores.__getitem__, reverse=True)
-        found = self._load(best, limit)
+                    if term not in weights and statistics.is_selective(term):
+                        weights[term] = ALTERNATIVE * statistics.rarity(term) / len(terms)
+        scores: dict[int, float] = {}
+        known = scores.get
+        for term, weight in weights.items():
+            for chunk_id in statistics.postings[term].newest_first:
+                scores[chunk_id] = known(chunk_id, 0.0) + weight
+        found = self.load(_best_first(scores, limit), limit)
         if self._filters is not None and self._filters.phrases:
             return found + self._with_phrases(self._filters, found, limit - len(found))
-        return found if credited else self._by_substring(query, limit)
+        if weights:
+            return found
+        return (
+            self._by_substring(query, limit) if by_substring else self._resembling(query, statistics, limit)
+        )
+
+    def _resembling(self, query: Query, statistics: TermStatistics, limit: int) -> list[Chunk]:
+        """Return chunks that may hold a word with half of the trigrams of an unknown one."""
+        likeness: dict[int, float] = {}
+        left = 2 * _MAX_TRIGRAMS
+        for word in query.words:
+            surface = word.surface.lower()
+            trigrams = {surface[at : at + 3] for at in range(len(surface) - 2)}
+            is_known = any(map(statistics.document_frequency, word.terms))
+            if is_known or len(surface) < RESEMBLING_CHARACTERS or len(trigrams) > left:
+                continue
+            counts: dict[int, int] = {}
+            common = missing = 0
+            for trigram in trigrams:
+                holders = self._trigram_holders(trigram)
+                left -= 1
+                common += len(holders) == _TRIGRAM_POSTINGS
+                missing += not holders
+                if 2 * missing > len(trigrams):
+                    counts = {}
+                    break
+                for chunk_id in holders:
+                    counts[chunk_id] = counts.get(chunk_id, 0) + 1
+            for chunk_id, count in counts.items():
+                if 2 * (count + common) >= len(trigrams):
+                    likeness[chunk_id] = likeness.get(chunk_id, 0.0) + count / len(trigrams)
+        if not likeness:
+            return []
+        best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:_LOADED_AT_ONCE]
+        rows = self._connection.execute(
+            f"""
+            SELECT id FROM chunks WHERE id IN ({", ".join("?" * len(best))})
+              AND (? IS NULL OR project_path = ?) AND (? OR NOT is_agent)
+            """,  # noqa: S608 - made of constants
+            (*best, self._project_path, self._project_path, self._include_agents),
+        )
+        wanted = {row[0] for row in rows}
+        return self.load([chunk_id for chunk_id in best if chunk_id in wanted], limit)
+
+    def _trigram_holders(self, trigram: str) -> list[int]:
+        """Return the newest chunks, of any project, that hold a trigram: a bounded number."""
+        holders = self._trigrams.get(trigram)
+        if holders is None:
+            rows = self._connection.execute(
+                """SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY rowid DESC LIMIT ?""",
+                (_quoted(trigram), _TRIGRAM_POSTINGS),
+            )
+            holders = self._trigrams[trigram] = [row[0] for row in rows]
+        return holders
 
     def _with_phrases(self, filters: Filters, known: list[Chunk], limit: int) -> list[Chunk]:
         """Return chunks that hold the wanted phrases, and perhaps no word of the query as it is indexed."""
@@ -256,24 +331,48 @@ class LexicalRetriever:
                     "limit": limit if self._filters is None else -1,
                 },
             )
-        return self._load([row[0] for row in rows], limit)
+        return self.load([row[0] for row in rows], limit)
 
-    def _load(self, chunk_ids: list[int], limit: int) -> list[Chunk]:
-        """Read chunks until there are enough that pass."""
+    def load(self, chunk_ids: Iterable[int], limit: int) -> list[Chunk]:
+        """Read chunks, in this order, until there are enough that pass the filters."""
         chunks: list[Chunk] = []
-        for chunk_id in chunk_ids:
-            if len(chunks) == limit:
-                break
-            row = self._connection.execute(
-                f"""SELECT {COLUMNS} FROM chunks WHERE id = ?""",  # noqa: S608 - a constant
-                (chunk_id,),
-            ).fetchone()
+        waiting = iter(chunk_ids)
+        while batch := list(islice(waiting, min(limit, _LOADED_AT_ONCE))):
+            rows = self._connection.execute(
+                f"""SELECT {COLUMNS} FROM chunks WHERE id IN ({", ".join("?" * len(batch))})""",  # noqa: S608
+                batch,
+            )
             # The index may still hold a chunk that another program deleted.
-            if row is not None:
+            by_id = {row[0]: row for row in rows}
+            for chunk_id in batch:
+                row = by_id.get(chunk_id)
+                if row is None:
+                    continue
                 chunk = chunk_of(row)
                 if self._filters is None or self._filters.admits(chunk):
                     chunks.append(chunk)
+                if len(chunks) == limit:
+                    return chunks
         return chunks
+
+
+def _frequency(newest_first: Sequence[int], size: int, newest: int) -> int:
+    """Return in how many of ``size`` chunks a term is, from how far back its newest postings reach."""
+    reach = newest - newest_first[-1] + 1
+    return min(size, max(len(newest_first), len(newest_first) * newest // reach))
+
+
+def _best_first(scores: dict[int, float], limit: int) -> Iterator[int]:
+    """Yield the keys, the highest score first, equals in their order, which is newest first.
+
+    Those behind the first ``limit`` are only put in order when it comes to them, which is rarely.
+    """
+    values = sorted(scores.values(), reverse=True)
+    least = values[limit - 1] if 0 < limit < len(values) else float("-inf")
+    first = [key for key, score in scores.items() if score >= least]
+    yield from sorted(first, key=scores.__getitem__, reverse=True)
+    others = [key for key, score in scores.items() if score < least]
+    yield from sorted(others, key=scores.__getitem__, reverse=True)
 
 
 def _quoted(term: str) -> str:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from kizami_core.records import Record
 from kizami_core.retrieval.glossary import alternatives
 from kizami_core.retrieval.normalize import fold
-from kizami_core.retrieval.stop_words import ENGLISH_CHAT_WORDS, JAPANESE_CHAT_WORDS
-from kizami_core.retrieval.terms import words
+from kizami_core.retrieval.recollection import asks_about_the_past
+from kizami_core.retrieval.stop_words import ENGLISH_CHAT_WORDS, JAPANESE_CHAT_WORDS, STEERING_WORDS
+from kizami_core.retrieval.terms import stem, words
 
 _MAX_CHARACTERS = 12_000  # of the prompt are read: half at each end
 _MAX_WORDS = 80  # are looked up: half at each end
 _MAX_TERMS = 160
 _MAX_ALTERNATIVES = 24
+_STEERING_WORDS = 3  # a longer prompt says more than that
 
 
 class QueryWord(Record):
@@ -41,6 +43,7 @@ class Query(Record):
     length: int
     words: tuple[QueryWord, ...]
     chat: tuple[str, ...] = ()
+    asks_about_the_past: bool = False
 
 
 def _read_ends(text: str, limit: int) -> str:
@@ -55,7 +58,8 @@ def analyze_query(prompt: str) -> Query:
     text = readable.replace("\x00", " ")
     distinct: dict[tuple[str, ...], str] = {}
     chat: dict[str, None] = {}
-    for surface, terms in words(text):
+    # A log repeats itself, and no word reaches across white space.
+    for surface, terms in (found for piece in dict.fromkeys(text.split()) for found in words(piece)):
         if _is_chat(surface, terms):
             chat[surface.lower()] = None
         else:
@@ -73,23 +77,37 @@ def analyze_query(prompt: str) -> Query:
             kept.append(word)
     kept_set = set(kept)
     found = _with_alternatives([word for word in found if word in kept_set])
-    return Query(fold(text), len(prompt), tuple(found), tuple(chat)[:_MAX_WORDS])
+    folded = fold(text)
+    return Query(folded, len(prompt), tuple(found), tuple(chat)[:_MAX_WORDS], asks_about_the_past(folded))
 
 
 def _with_alternatives(found: list[QueryWord]) -> list[QueryWord]:
-    """Give words their alternatives: a bounded number of terms, those that the query names itself left out."""
+    """Give words their alternatives: a bounded number, without what the query names itself."""
     asked = {term for word in found for term in word.terms}
     left = _MAX_ALTERNATIVES
     answer = []
     for word in found:
         others = []
         for other in alternatives(word.surface):
-            terms = tuple(term for _, of_run in words(other) for term in of_run)
+            terms = tuple(term for _, of_run in words(other) for term in _whole_or_parts(of_run))
             if left and terms and not asked.intersection(terms):
                 others.append(terms)
                 left -= 1
         answer.append(QueryWord(word.surface, word.terms, tuple(others)) if others else word)
     return answer
+
+
+def _whole_or_parts(terms: list[str]) -> list[str]:
+    """Return the term of a whole word, without those of its parts, where the index has one."""
+    return terms[:1] if len(terms) > 1 and len(terms[0]) > len(terms[1]) else terms
+
+
+def only_steers(query: Query) -> bool:
+    """Tell whether a prompt only pushes the work at hand on: "run the tests", "コミットして"."""
+    return len(query.words) <= _STEERING_WORDS and all(
+        (stem(word.surface.lower()) if word.surface.isascii() else word.surface) in STEERING_WORDS
+        for word in query.words
+    )
 
 
 def _is_chat(surface: str, terms: list[str]) -> bool:

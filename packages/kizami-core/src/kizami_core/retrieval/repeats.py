@@ -1,15 +1,19 @@
 """Repeats: memories that say the same, and older ones that a newer one of their project replaces.
 
-Both are told from the texts alone, for the few memories about to be shown. A conversation about something
-that was decided before either asks the same again, or names what is to change ("replace the mail queue",
-"メールの送信方式を変えたい"): then the subject it names stands in the older memory too.
+Both are told from the texts alone, for the few memories about to be shown. Two that are worded alike say the
+same unless each names something that the other does not: entries of a runbook about two services are two
+memories. A conversation about something that was decided before either asks the same again, or names what is
+to change ("replace the mail queue", "メールの送信方式を変えたい"): then the subject it names stands in the
+older memory too.
 """
 
 from __future__ import annotations
 
-from kizami_core.retrieval.normalize import fold
+from kizami_core.retrieval.likeness import jaccard, trigrams
+from kizami_core.retrieval.names import identifying_words, latin_words
+from kizami_core.retrieval.normalize import fold, normalize
 from kizami_core.retrieval.query import analyze_query
-from kizami_core.retrieval.sentences import USER, split_chunk, split_line
+from kizami_core.retrieval.sentences import ASSISTANT, TOOL, USER, split_chunk, split_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +22,10 @@ if TYPE_CHECKING:
     from kizami_core.records import Chunk, Hit
     from kizami_core.retrieval.query import QueryWord
 
-# Of the three-character pieces of both texts, this share in common means that they say the same. Different
-# exchanges that follow one pattern reach 0.43 in the development set for recall.
+# Texts this much alike are worded alike. Different exchanges that follow one pattern reach 0.43 in the
+# development set for recall.
 _SAME_TEXT = 0.6
+_RESULT = " → "  # between what a tool was told and what it answered
 # Two questions are one question when this share of the words of each stands in the other.
 _SAME_QUESTION = 0.75
 # A change is about an older memory when so many words of its question, and so great a share, stand there.
@@ -44,19 +49,19 @@ def without_repeats(hits: Sequence[Hit], limit: int) -> tuple[list[Hit], list[Hi
         limit: the most hits.
     """
     kept: list[Hit] = []
-    pieces: list[set[str]] = []
+    texts: list[_Text] = []
     repeats: list[Hit] = []
     for hit in hits:
         if len(kept) == limit:
             break
-        found = _pieces(hit.chunk.content)
-        same = next((place for place, other in enumerate(pieces) if _is_same(found, other)), None)
+        text = _Text(hit.chunk)
+        same = next((place for place, other in enumerate(texts) if text.says_the_same_as(other)), None)
         if same is None:
             kept.append(hit)
-            pieces.append(found)
+            texts.append(text)
         elif _is_newer_of_project(hit.chunk, kept[same].chunk):
             repeats.append(kept[same])
-            kept[same], pieces[same] = hit, found
+            kept[same], texts[same] = hit, text
         else:
             repeats.append(hit)
     return kept, repeats
@@ -64,12 +69,12 @@ def without_repeats(hits: Sequence[Hit], limit: int) -> tuple[list[Hit], list[Hi
 
 def without_copies(hits: Sequence[Hit], hidden: Sequence[Chunk]) -> list[Hit]:
     """Return the hits but those that say the same as a hidden chunk and are not newer."""
-    texts = [(chunk, _pieces(chunk.content)) for chunk in hidden]
+    texts = [_Text(chunk) for chunk in hidden]
     kept = []
     for hit in hits:
-        older = [pieces for chunk, pieces in texts if not _is_newer_of_project(hit.chunk, chunk)]
-        found = _pieces(hit.chunk.content) if older else set()
-        if not any(_is_same(found, pieces) for pieces in older):
+        older = [text for text in texts if not _is_newer_of_project(hit.chunk, text.chunk)]
+        own = _Text(hit.chunk) if older else None
+        if own is None or not any(own.says_the_same_as(text) for text in older):
             kept.append(hit)
     return kept
 
@@ -96,17 +101,48 @@ def _age_order(chunk: Chunk) -> tuple[str, int]:
     return chunk.created_at, chunk.id
 
 
-def _pieces(content: str) -> set[str]:
-    text = "".join(fold(content).split())
-    return {text[at : at + 3] for at in range(max(1, len(text) - 2))}
+class _Text:
+    """A chunk with its trigrams."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self._trigrams = trigrams(chunk.content)
+
+    def says_the_same_as(self, other: _Text) -> bool:
+        """Tell whether both are worded alike and not each about something else."""
+        if jaccard(self._trigrams, other._trigrams) < _SAME_TEXT:
+            return False
+        one, another = _said(self.chunk.content), _said(other.chunk.content)
+        return not (_names_more(one, another) and _names_more(another, one))
 
 
-def _is_same(pieces: set[str], other: set[str]) -> bool:
-    """Tell whether the Jaccard similarity |A ∩ B| / |A ∪ B| reaches the threshold."""
-    if min(len(pieces), len(other)) < _SAME_TEXT * max(len(pieces), len(other)):
-        return False
-    common = len(pieces & other)
-    return common >= _SAME_TEXT * (len(pieces) + len(other) - common)
+def _said(content: str) -> str:
+    """Return a content, normalized, without what tools answered: that differs from one time to the next."""
+    kept: list[str] = []
+    is_answer = False
+    for line in normalize(content).split("\n"):
+        if line.startswith(TOOL):
+            kept.append(line.partition(_RESULT)[0])
+            is_answer = True
+        elif line.startswith((USER, ASSISTANT)):
+            is_answer = False
+        if not is_answer:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _names_more(text: str, other: str) -> bool:
+    """Tell whether a text holds a name, a number or a word of its question that the other does not."""
+    if identifying_words(text) - latin_words(other):
+        return True
+    folded = other.lower()
+    return any(not _stands_in(word, folded) for word in _names("\n".join(_questions(text))))
+
+
+def _questions(content: str) -> list[str]:
+    """Return the sentences of what a person said in a content, folded."""
+    asked = [part.text for part in split_chunk(content) if part.marker == USER]
+    return [fold(sentence) for text in asked for sentence in split_line(text)]
 
 
 class _Subject:
@@ -114,8 +150,7 @@ class _Subject:
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk = chunk
-        asked = [part.text for part in split_chunk(chunk.content) if part.marker == USER]
-        self._sentences = [fold(sentence) for text in asked for sentence in split_line(text)]
+        self._sentences = _questions(chunk.content)
         self._question = "\n".join(self._sentences)
         self._words = _names(self._question)
         self._text = fold(chunk.content)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from kizami_core.retrieval.names import names
 from kizami_core.retrieval.normalize import normalize
 from kizami_core.retrieval.sentences import TOOL, USER, fitting, shorten, split_chunk
 from kizami_core.transcript.graphemes import boundary_before
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 _GAP = "…"
 _MAX_CHARACTERS = 20_000  # of a chunk are read; one that Kizami cut itself is shorter
 _NEAR_CHARACTERS = 15
-# Of the budget, for the question where both don't fit; the reader's own prompt resembles it.
-_QUESTION_SHARE = 0.2
 # A sentence that takes more of the budget than the first is shown in clauses of at most the second.
 _LONGEST_SHARE, _CLAUSE_SHARE = 0.75, 0.25
 # Set by the share of snippets that hold evidence, on the tune half of the development set for recall.
@@ -36,13 +35,6 @@ _SAID_BEFORE = -1.0
 _DECISIONS = (
     *("ことにし", "にしました", "にした", "採用", "決め", "決定", "方針", "ルール", "必ず", "原因", "理由"),
     *("decided", "chose", "instead", "because", "cause", "fixed", "always", "never", "must ", "rule"),
-)
-_WIDE_SCRIPTS = bytes(range(0xE3, 0xEE))  # lead bytes of kana, kanji and hangul in UTF-8
-_AROUND_NAMES = b"./:-+ "  # inside a name they belong to it, around it they don't
-_IDENTIFYING = b"0123456789_./:@#"
-_WORDS_ONLY = bytes(
-    code if chr(code).isascii() and (chr(code).isalnum() or code in b"_@#$" + _AROUND_NAMES) else 0x20
-    for code in range(256)
 )
 
 
@@ -66,9 +58,9 @@ def snippet(content: str, rarities: Mapping[str, float], max_tokens: int) -> str
     questions = [place for place, sentence in enumerate(sentences) if sentence.marker == USER]
     answers = [place for place, sentence in enumerate(sentences) if sentence.marker != USER]
     chosen: list[int] = []
-    if questions and answers:
-        left_by_answer = room - weigh("\n" + _assemble(sentences, answers))
-        question_room = max(int(room * _QUESTION_SHARE), left_by_answer)
+    # The reader's own prompt resembles the question: it has what the whole answer leaves.
+    question_room = room - weigh("\n" + _assemble(sentences, answers))
+    if questions and answers and question_room > 0:
         best = max(questions, key=lambda place: (weights[place], -place))
         text_room = question_room - weigh(f"{USER} {_GAP}")
         text = cut(sentences[best].text, text_room // WEIGHT_OF_A_TOKEN)
@@ -106,7 +98,7 @@ def _weights(sentences: Sequence[Sentence], rarities: Mapping[str, float]) -> li
         for place in holders:
             # A term that stands everywhere in the chunk leads nowhere in it.
             asked[place] += rarity / len(holders)
-    specifics = [_specifics(text) for text in readable]
+    specifics = [names(text) for text in readable]
     known: set[bytes] = set()
     for sentence, found in zip(sentences, specifics, strict=True):
         if sentence.marker == USER:
@@ -135,27 +127,6 @@ def _lifted(sentences: Sequence[Sentence], weights: Sequence[float]) -> list[flo
                 if lifted[own] != _SAID_BEFORE:
                     lifted[own] = max(lifted[own], _NEIGHBOUR_SHARE * weights[other])
     return lifted
-
-
-def _specifics(text: str) -> set[bytes]:
-    """Return the names of code, paths and numbers in a text, in Japanese all its Latin phrases; folded."""
-    encoded = text.encode("utf-8", "surrogatepass")
-    has_wide_script = len(encoded.translate(None, _WIDE_SCRIPTS)) < len(encoded)
-    found: set[bytes] = set()
-    for number, part in enumerate(encoded.split(b"`")):
-        is_code = number % 2 == 1
-        # What is no word became a space, so the words of a phrase are one space apart.
-        separator = b"  " if has_wide_script and not is_code else None
-        for word in part.translate(_WORDS_ONLY).split(separator):
-            name = word.strip(_AROUND_NAMES)
-            if len(name) > 1 and (
-                is_code
-                or has_wide_script
-                or name[1:] != name[1:].lower()
-                or len(name.translate(None, _IDENTIFYING)) < len(name)
-            ):
-                found.add(name.lower())
-    return found
 
 
 def _take(

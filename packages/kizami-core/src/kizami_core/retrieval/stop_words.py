@@ -36,3 +36,16 @@ JAPANESE_CHAT_WORDS = frozenset(
     ケース パターン サンキュー オッケー オーケー
     """.split()
 )
+# What is told to do with the work at hand (English as stems). A prompt of these alone asks for no memory; in any
+# other they count like every word.
+STEERING_WORDS = frozenset(
+    """
+    run test commit push pull merg build lint format fix undo revert abort cancel stop paus resum retry rerun check
+    green red pass fail error code fil branch diff pr change updat delet remov add mak appl accept reject mind
+    deploy sav open clos restart start finish done edit rewrit simplify explain show lin comment all both
+    止 止め 待 待っ 中断 再開 戻 戻し 戻す 元 直 直し 直す 消 消し 消す 試 試し 変 変え 変更 修正 削除 追加 実行 実装 作成
+    更新 反映 適用 却下 採用 送信 誤送信 誤爆 保留 再度 再実行 起動 停止 終了 開始 整形 差分 動 動か 動い 通 通し 通っ 出 出し 書
+    書い 書き 読 読ん 開 開い 閉 閉じ 選 選択 完了 破棄 取 取り 取り消 押 押し テスト コミット プッシュ プル マージ ビルド リント
+    デプロイ ファイル コード ブランチ エラー コメント キャンセル ストップ
+    """.split()
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 
 from kizami_core.errors import (
@@ -16,6 +15,7 @@ from kizami_core.errors import (
 )
 from kizami_core.paths import make_private_dir
 from kizami_core.storage.schema import APPLICATION_ID, SCHEMA_VERSION, apply_migration
+from kizami_core.storage.sqlite_module import sqlite3
 
 _BUSY_TIMEOUT_MS = 5_000
 _RETRY_SECONDS = 0.01
@@ -49,7 +49,7 @@ def open_database(
         FileNotFoundError: ``read_only`` and there is no database yet.
         StorageError: one of its kinds, each with the remedy in its message.
     """
-    if sqlite3.sqlite_version_info < _MIN_SQLITE:
+    if tuple(map(int, sqlite3.sqlite_version.split("."))) < _MIN_SQLITE:
         raise UnsupportedSqliteError(
             f"SQLite {sqlite3.sqlite_version} is too old (3.34 is needed). Install Kizami by a newer Python."
         )
@@ -212,9 +212,14 @@ def _check_kind(connection: sqlite3.Connection, path: str) -> int:
     columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(chunks)"))
     if version == 1 and columns == _SPEC_COLUMNS:
         return 1
+    is_typescript = {"chunks", "sessions", "schema_version"} <= names
+    whose = f"a later TypeScript Kizami (schema {version})" if is_typescript else "another program"
+    then = (
+        f"; then `kizami import-typescript --source {path}` brings its memories in" if is_typescript else ""
+    )
     raise ForeignSchemaError(
-        f"{path} holds the tables of another program (a later TypeScript Kizami, schema {version}?); it was "
-        "left untouched. Name another file with database.path in Kizami's config.json, or move this one away."
+        f"{path} holds the tables of {whose}; it was left untouched. Name another file with database.path in "
+        f"Kizami's config.json, or move this one away{then}."
     )
 
 
@@ -265,7 +270,7 @@ class transaction:  # noqa: N801 - used like a function: `with transaction(conne
     """Run a block as one write transaction: committed as a whole or not at all.
 
     Errors of SQLite, in the block too, come out as ``StorageError``. They are asked of the connection, which
-    may be that of another SQLite library than ``sqlite3`` (kizami-hybrid needs one that loads extensions).
+    may be that of another SQLite library than ``sqlite3`` (vectors need one that loads extensions).
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:

@@ -17,6 +17,7 @@ _COLUMNS = f"""{_DERIVED}, parent_session_id"""
 _MESSAGE_LENGTH = 200  # characters
 _SHOWN_CANDIDATES = 5
 _PROMPT_MARK = f"{USER_MARK}\n"
+_OPENING_MARKS = (_PROMPT_MARK, f"{ASSISTANT_MARK}\n")
 _ANSWER_MARKS = (f"\n\n{ASSISTANT_MARK}", f"\n\n{TOOL_MARK}")
 
 
@@ -175,10 +176,11 @@ def find_session(connection: sqlite3.Connection, prefix: str) -> Session:
 
 
 def _message(content: str) -> str:
-    """Return the beginning of what a person wrote in a chunk (of all its text where no prompt opens it)."""
+    """Return the beginning of what a person wrote in a chunk, where none did of what stands there instead."""
     text = content
-    if text.startswith(_PROMPT_MARK):
-        ends = [end for mark in _ANSWER_MARKS if (end := text.find(mark, len(_PROMPT_MARK) - 2)) >= 0]
-        text = text[len(_PROMPT_MARK) : min(ends, default=len(text))]
+    opening = next((mark for mark in _OPENING_MARKS if content.startswith(mark)), None)
+    if opening is not None:
+        ends = [end for mark in _ANSWER_MARKS if (end := text.find(mark, len(opening) - 2)) >= 0]
+        text = text[len(opening) : min(ends, default=len(text))]
     text = text.strip()
     return text[: boundary_before(text, min(len(text), _MESSAGE_LENGTH))]

@@ -99,8 +99,10 @@ class Answers:
     def _search(self, request: Mapping[str, object], conversation: Conversation) -> Mapping[str, object]:
         database, text = _text(request, "database"), _text(request, "text")
         project = request.get("project")
-        (vector,) = self._embedder.embed([text], "query")
-        conversation.update(vector=vector, database=database)
+        vector = conversation.get("vector")
+        if conversation.get("text") != text or not isinstance(vector, np.ndarray):
+            (vector,) = self._embedder.embed([text], "query")
+        conversation.update(vector=vector, text=text, database=database)
         hits = self._databases.search(
             database,
             vector,

@@ -13,6 +13,8 @@ the next time.
 
 from __future__ import annotations
 
+import os
+
 from kizami_core.errors import KizamiError
 from kizami_core.json_text import quote
 from kizami_hybrid.resident.channel import open_channel
@@ -22,25 +24,36 @@ from kizami_hybrid.resident.starting import start_if_due
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kizami_hybrid.resident.channel import Channel
     from kizami_hybrid.settings import EmbeddingSettings
 
     # (chunk id, cosine in [-1, 1])
     Cosine = tuple[int, float]
+    # Makes the fields of a search of one project, or of all.
+    Search = Callable[[str | None], str]
 
 
 class Pending:
     """A question that was sent, or could not be.
 
     ``problem`` is "" or one sentence that ends with the remedy, for the error log. That nothing runs yet is
-    none.
+    none; ``is_starting`` then tells whether something will.
     """
 
-    def __init__(self, channel: Channel | None, problem: str = "") -> None:
+    def __init__(
+        self,
+        channel: Channel | None,
+        problem: str = "",
+        *,
+        search: Search | None = None,
+        is_starting: bool = False,
+    ) -> None:
         self._channel = channel
+        self._search = search
         self.problem = problem
+        self.is_starting = is_starting
 
     def hits(self, deadline: float) -> list[Cosine] | None:
         """Return the chunks nearest to the query, best first; None without an answer by the deadline."""
@@ -58,6 +71,12 @@ class Pending:
             if not self._channel.send(f'"op":"cosines","chunk_ids":[{ids}]'):
                 self.close()
         return self._receive("cosines", deadline)
+
+    def search_again(self, project: str | None) -> None:
+        """Send the query again for another project, or for all; ``hits`` then returns what is found there."""
+        channel, search = self._channel, self._search
+        if channel is not None and search is not None and not channel.send(search(project)):
+            self.close()
 
     def close(self) -> None:
         """Let go of the connection; what is not answered yet never will be."""
@@ -106,12 +125,15 @@ def begin_search(
     """
     half = MAX_QUERY_CHARACTERS // 2
     query = text if len(text) <= MAX_QUERY_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
-    fields = (
-        f'"op":"search","text":{quote(_encodable(query))},"database":{quote(database)},'
-        f'"project":{"null" if project is None else quote(project)},"k":{limit},'
-        f'"include_agents":{"true" if include_agents else "false"}'
-    )
-    return _ask(settings, env, fields, database, now)
+
+    def fields(project: str | None) -> str:
+        return (
+            f'"op":"search","text":{quote(_encodable(query))},"database":{quote(database)},'
+            f'"project":{"null" if project is None else quote(project)},"k":{limit},'
+            f'"include_agents":{"true" if include_agents else "false"}'
+        )
+
+    return _ask(settings, env, fields(project), database, now, search=fields)
 
 
 def wake(settings: EmbeddingSettings, env: Mapping[str, str], database: str, now: float) -> str:
@@ -126,7 +148,13 @@ def wake(settings: EmbeddingSettings, env: Mapping[str, str], database: str, now
 
 
 def _ask(
-    settings: EmbeddingSettings, env: Mapping[str, str], fields: str, database: str, now: float
+    settings: EmbeddingSettings,
+    env: Mapping[str, str],
+    fields: str,
+    database: str,
+    now: float,
+    *,
+    search: Search | None = None,
 ) -> Pending:
     if env.get("KIZAMI_DISABLE", "0") not in ("", "0"):
         return Pending(None)
@@ -137,11 +165,11 @@ def _ask(
     channel = open_channel(endpoint)
     if channel is None:
         start_if_due(endpoint, settings, database, env, now)
-        return Pending(None)
+        return Pending(None, is_starting=not os.path.exists(endpoint.failure_path))
     if not channel.send(fields):
         channel.close()
         return Pending(None)
-    return Pending(channel)
+    return Pending(channel, search=search)
 
 
 def _encodable(text: str) -> str:

@@ -1,0 +1,46 @@
+"""CPython's SQLite module without what `import sqlite3` loads besides, which takes 4 ms of every prompt.
+
+The package `sqlite3` adds the reading of dates. Its C module asks ``functools``, which loads ``collections``
+and six more, for ``lru_cache`` alone, and that is built in.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from types import ModuleType
+
+
+def _import_alone() -> ModuleType:
+    """Import the C module, with a stand-in for ``functools`` that nobody else ever sees.
+
+    Raises:
+        ImportError: this Python lacks one of the two built-in modules.
+        AttributeError: its C module wants more of ``functools``.
+    """
+    from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]  # not in typeshed
+
+    stand_in = type(sys)("functools")
+    stand_in.lru_cache = lambda size: lambda made: _lru_cache_wrapper(made, size, False, tuple)  # type: ignore[attr-defined]  # noqa: FBT003
+    sys.modules["functools"] = stand_in
+    try:
+        import _sqlite3
+    finally:
+        del sys.modules["functools"]
+    return _sqlite3
+
+
+if not TYPE_CHECKING:
+    if "functools" in sys.modules:
+        # Not in a hook: nothing would be saved, and another thread might meet the stand-in.
+        import sqlite3
+    else:
+        try:
+            sqlite3 = _import_alone()
+        except (ImportError, AttributeError):  # pragma: no cover - only in Pythons other than CPython
+            import sqlite3
+
+__all__ = ["sqlite3"]
