@@ -4,7 +4,7 @@
 
 The development set's sessions are saved through the real pipeline into a temporary database. The ``tune`` half of
 its prompts then gives one example for each of the first ten candidates: the evidence, and whether the candidate
-holds a relevant memory. Every second question of gate-ja, which are all content, gives examples of weight 0.6:
+holds a relevant memory. Every second question of gate-ja, which are all content, gives examples of weight 1.2:
 without them a question about what was never said fires too easily. Printed: the weights, and for each gate what
 would be shown, by cross-validation on ``tune``, and on gate-ja; with --report also on the half that nothing is
 fitted on. Standard library only; about two minutes.
@@ -32,11 +32,10 @@ from kizami_core.retrieval.reranker import rerank
 from kizami_core.storage.connection import open_database, transaction
 from kizami_core.transcript.tokens import estimate_tokens
 
-NAMES = ("mass", "rarest", "share", "standout", "strength", "past", "words asked")
+NAMES = ("mass", "rarest", "share", "standout", "strength", "past")
 CANDIDATES, SHOWN, FOLDS, RIDGE = 10, 3, 6, 1.0
-GATES = (0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.2, 0.25, 0.3, 0.4)
-QUESTION_WEIGHT = 0.6
-MAY_BE_NEGATIVE = {"words asked"}
+GATES = (0.08, 0.09, 0.1, 0.11, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4)
+QUESTION_WEIGHT = 1.2
 
 
 def squeezed(text):
@@ -186,7 +185,7 @@ def fit(rows, steps=30):
             weights = [w - s for w, s in zip(weights, step, strict=True)]
             if max(map(abs, step)) < 1e-6:
                 break
-        wrong = [k for k, w in zip(used, weights, strict=False) if w < 0 and NAMES[k] not in MAY_BE_NEGATIVE]
+        wrong = [k for k, w in zip(used, weights, strict=False) if w < 0]
         if not wrong:
             break
         used = [k for k in used if k not in wrong]

@@ -135,7 +135,7 @@ def show(name: str, times: list[float]) -> None:
 
 
 def high_water_mb(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) / 1000
     return 0.0

@@ -1,8 +1,9 @@
 """Measure whole processes, from exec to exit, as multiples of the bare interpreter in the same run.
 
-    python benchmarks/run.py [--chunks 20000] [--runs 21] [--json FILE]
+    python benchmarks/run.py [--chunks 20000] [--large 200000] [--keep FOLDER] [--runs 21] [--json FILE]
 
-It uses the `kizami` command of the environment it runs in (nox -s bench installs the built wheels), a home of its
+The large database takes a quarter of an hour to make: --large 0 leaves it out, --keep FOLDER keeps both for the
+next run. It uses the `kizami` command of the environment it runs in (nox -s bench installs the built wheels), a home of its
 own and generated memories. The bare interpreter and the command under test take turns, so that a machine that
 slows down slows both. Wall and CPU time are medians; memory is the peak of one process. Linux and macOS.
 """
@@ -11,17 +12,23 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from generated_memory import KANJI, KATAKANA, Words, generate
 
 BARE = [sys.executable, "-c", "pass"]
+PROJECT = "/home/dev/projects/project-0"
+LOG_LINE = "2026-01-01 INFO worker finished job\n"
 ROW = "{:<44} {:>9} {:>9} {:>7} {:>9}   {}"
 
 
@@ -59,19 +66,58 @@ class Run:
 
 
 class Bench:
-    """Runs cases in turn with the bare interpreter and prints one row for each."""
+    """Runs cases in turn with the bare interpreter, in a home of its own, and prints one row for each."""
 
-    def __init__(self, runs):
+    def __init__(self, home, runs):
         self.runs = runs
         self.results = []
+        self.kizami = shutil.which("kizami", path=str(Path(sys.executable).parent))
+        if self.kizami is None:
+            raise SystemExit("kizami is not installed here")
+        # PYTHONDONTWRITEBYTECODE and the like would make every run compile anew what a user's does once.
+        foreign = ("XDG_", "CLAUDE", "KIZAMI", "PYTHON")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)} | {"HOME": str(home)}
+        self.data = home / ".local/share/kizami"
+        self.memories = self.data / "memory.db"
         print(ROW.format("process", "wall ms", "cpu ms", "×bare", "peak MB", "goal"))
 
-    def measure(self, name, command, *, stdin=b"", env=None, goal="", before=None):
+    def run(self, *arguments, stdin=b""):
+        return Run([self.kizami, *arguments], stdin=stdin, env=self.env)
+
+    def forget(self):
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{self.memories}{ending}").unlink(missing_ok=True)
+
+    def fill(self, chunks, keep):
+        """Put a generated database in place of the one there is; in the folder ``keep`` it stays for later."""
+        self.forget()
+        kept = keep and keep / f"memories-{chunks}.db"
+        if kept and kept.exists():
+            shutil.copy(kept, self.memories)
+            return
+        connection, _ = generate(str(self.memories), chunks)
+        connection.close()
+        if kept:
+            keep.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.memories, kept)
+
+    def recall(self, name, prompt, *options, cwd=PROJECT, goal):
+        """Measure a recall. A session is shown a memory once; every run is to show it."""
+        last = self.measure(
+            f"recall, {name}",
+            *("recall", "--stdin", *options),
+            stdin=hook_input(prompt=prompt, cwd=cwd, hook_event_name="UserPromptSubmit"),
+            goal=goal,
+            before=lambda: shutil.rmtree(self.data / "shown", ignore_errors=True),
+        )
+        return last.output
+
+    def measure(self, name, *arguments, stdin=b"", goal="", before=None):
         pairs = []
         for _ in range(self.runs):
             if before:
                 before()
-            pairs.append((Run(BARE, env=env), Run(command, stdin=stdin, env=env)))
+            pairs.append((Run(BARE, env=self.env), self.run(*arguments, stdin=stdin)))
         wall = statistics.median(run.wall for _, run in pairs)
         cpu = statistics.median(run.cpu for _, run in pairs)
         ratio = statistics.median(run.wall / bare.wall for bare, run in pairs)
@@ -87,19 +133,21 @@ class Bench:
 
 
 def hook_input(**fields):
-    return json.dumps({"session_id": "bench", "cwd": "/home/dev/projects/project-0", **fields}).encode()
+    return json.dumps({"session_id": "bench", "cwd": PROJECT, **fields}).encode()
 
 
-def transcript(path, turns, seed=3):
-    """Write a session of plain exchanges, one chunk each."""
-    words = Words(seed)
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(turns):
+def transcript(path, turns, seed=3, *, first=0):
+    """Write a session of plain exchanges, one chunk each; from ``first`` on they are added to it."""
+    words = Words(seed + first)
+    with path.open("a" if first else "w", encoding="utf-8") as file:
+        for number in range(first, first + turns):
             user, _, assistant = words.exchange().partition("\n\n[Assistant]\n")
-            at = (datetime.now(UTC) - timedelta(minutes=turns - number)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+            at = (datetime.now(UTC) - timedelta(minutes=first + turns - number)).strftime(
+                "%Y-%m-%dT%H:%M:%S.000Z"
+            )
             common = {
                 "sessionId": path.stem,
-                "cwd": "/home/dev/projects/project-0",
+                "cwd": PROJECT,
                 "timestamp": at,
                 "isSidechain": False,
             }
@@ -114,114 +162,112 @@ def transcript(path, turns, seed=3):
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def measure_setup_and_save(bench, home, session):
+    """Measure a new home, and the first save of a session of 100 turns."""
+    bench.measure("kizami --version", "--version")
+    parts = (".config", ".local", ".claude")
+    bench.measure(
+        "setup, new home",
+        "setup",
+        goal="≤ 5 s",
+        before=lambda: [shutil.rmtree(home / part, ignore_errors=True) for part in parts],
     )
-    parser.add_argument("--chunks", type=int, default=20_000)
-    parser.add_argument("--runs", type=int, default=21)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    kizami = shutil.which("kizami", path=str(Path(sys.executable).parent)) or sys.exit(
-        "kizami is not installed here"
+    empty = bench.memories.stat().st_size
+
+    def begin_anew():
+        bench.forget()
+        bench.run("setup")
+
+    save = hook_input(transcript_path=str(session), hook_event_name="SessionEnd", reason="other")
+    bench.measure(
+        "save of 100 chunks, new database", "save", "--stdin", stdin=save, goal="≤ 1 s", before=begin_anew
     )
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        # PYTHONDONTWRITEBYTECODE and the like would make every run compile anew what a user's does once.
-        foreign = ("XDG_", "CLAUDE", "KIZAMI", "PYTHON")
-        env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)} | {"HOME": folder}
-        bench = Bench(options.runs)
-        bench.measure("kizami --version", [kizami, "--version"], env=env)
-        bench.measure(
-            "setup, new home",
-            [kizami, "setup"],
-            env=env,
-            goal="≤ 5 s",
-            before=lambda: [
-                shutil.rmtree(home / part, ignore_errors=True) for part in (".config", ".local", ".claude")
-            ],
-        )
-        database = home / ".local/share/kizami/memory.db"
-        fresh = database.stat().st_size
+    size = bench.memories.stat().st_size
+    print(f"  database after it: {size / 1e6:.2f} MB (empty: {empty / 1e6:.2f} MB)")
 
-        session = home / "11111111-1111-4111-8111-111111111111.jsonl"
-        transcript(session, 100)
-        save = hook_input(transcript_path=str(session), hook_event_name="SessionEnd", reason="other")
 
-        def forget():
-            for ending in ("", "-wal", "-shm"):
-                Path(f"{database}{ending}").unlink(missing_ok=True)
-            Run([kizami, "setup"], env=env)
+def measure_later_saves(bench, session):
+    """Measure the save of one turn that was added to a session, and one that finds nothing new."""
+    save = hook_input(transcript_path=str(session), hook_event_name="Stop")
+    bench.run("save", "--stdin", stdin=save)
+    added = iter(range(100, 100 + bench.runs))
+    bench.measure(
+        "save of one turn",
+        *("save", "--stdin"),
+        stdin=save,
+        goal="≤ 4 ×",
+        before=lambda: transcript(session, 1, first=next(added)),
+    )
+    bench.measure("save, nothing new", "save", "--stdin", stdin=save)
 
-        bench.measure(
-            "save of 100 chunks, new database",
-            [kizami, "save", "--stdin"],
-            stdin=save,
-            env=env,
-            goal="≤ 1 s",
-            before=forget,
-        )
-        print(f"  database after it: {database.stat().st_size / 1e6:.2f} MB (empty: {fresh / 1e6:.2f} MB)")
-        for ending in ("", "-wal", "-shm"):
-            Path(f"{database}{ending}").unlink(missing_ok=True)
-        connection, _ = generate(str(database), options.chunks)
+
+def print_sizes(bench, chunks):
+    """Print what a database of so many chunks takes, and its greatest parts."""
+    with closing(sqlite3.connect(bench.memories)) as connection:
         average = connection.execute("SELECT avg(length(content)) FROM chunks").fetchone()[0]
         try:
             shares = connection.execute(
                 "SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC LIMIT 6"
             ).fetchall()
-        except Exception:  # noqa: BLE001 - not every SQLite is built with dbstat
+        except sqlite3.OperationalError:  # not every SQLite is built with dbstat
             shares = []
-        connection.close()
-        size = database.stat().st_size
-        per_thousand = size / options.chunks * 1000
-        print(
-            f"  database of {options.chunks} chunks of {average:.0f} characters: {per_thousand / 1e6:.2f} MB per 1,000 (goal: about 5)"
-        )
-        print("  " + ", ".join(f"{name} {100 * part / size:.0f} %" for name, part in shares))
+    size = bench.memories.stat().st_size
+    print(
+        f"  database of {chunks} chunks of {average:.0f} characters: {size / chunks / 1e3:.2f} MB per 1,000"
+        " (goal: about 5)"
+    )
+    print("  " + ", ".join(f"{name} {100 * part / size:.0f} %" for name, part in shares))
 
-        chooser = random.Random(5)
-        japanese = f"{chooser.choice(KATAKANA)}の{chooser.choice(KANJI)}はどう決めたっけ？{chooser.choice(KANJI)}との関係も"
-        prompts = {
-            "recall, one project, Japanese": japanese,
-            "recall, one project, English": "why does the session transaction in cacheRollback fail?",
-            "recall, はい": "はい",
-            "recall, nothing known": "zzyzx qwerfdsa",
-            "recall, prompt of 3,000 characters": japanese
-            + "\n"
-            + "2026-01-01 INFO worker finished job\n" * 80,
-            "recall, prompt of 1 MB": japanese + "\n" + "2026-01-01 INFO worker finished job\n" * 28_000,
-        }
 
-        def forget_shown():
-            # A session is shown a memory once; every run is to show it.
-            shutil.rmtree(database.parent / "shown", ignore_errors=True)
+def name_of_code(bench):
+    """Return an identifier of three parts that the project's memories hold, the rarest of its first chunks."""
+    with closing(sqlite3.connect(bench.memories)) as connection:
+        texts = connection.execute(
+            "SELECT content FROM chunks WHERE project_path = ? ORDER BY id LIMIT 200", (PROJECT,)
+        )
+        names = Counter(re.findall(r"\b[a-z]+(?:[A-Z][a-z]+){2}\b", "\n".join(text for (text,) in texts)))
+    return min(names, key=lambda name: (names[name], name))
 
-        for name, prompt in prompts.items():
-            bench.measure(
-                name,
-                [kizami, "recall", "--stdin"],
-                stdin=hook_input(prompt=prompt, hook_event_name="UserPromptSubmit"),
-                env=env,
-                goal="≤ 50 ms",
-                before=forget_shown,
-            )
-        bench.measure(
-            "recall, from a small project (tiered)",
-            [kizami, "recall", "--stdin"],
-            env=env,
-            goal="≤ 50 ms",
-            stdin=hook_input(prompt=japanese, cwd="/home/dev/elsewhere", hook_event_name="UserPromptSubmit"),
-            before=forget_shown,
-        )
-        bench.measure(
-            "inject",
-            [kizami, "inject", "--stdin"],
-            stdin=hook_input(hook_event_name="SessionStart", source="startup"),
-            env=env,
-        )
-        bench.measure("save, nothing new", [kizami, "save", "--stdin"], stdin=save, env=env)
-        bench.measure("search", [kizami, "search", "--all-projects", japanese], env=env)
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--chunks", type=int, default=20_000)
+    parser.add_argument("--large", type=int, default=200_000)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--runs", type=int, default=21)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    chooser = random.Random(5)
+    japanese = f"{chooser.choice(KATAKANA)}の{chooser.choice(KANJI)}はどう決めたっけ？{chooser.choice(KANJI)}との関係も"
+    english = "why does the session transaction in cacheRollback fail?"
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        bench = Bench(home, options.runs)
+        session = home / "11111111-1111-4111-8111-111111111111.jsonl"
+        transcript(session, 100)
+        measure_setup_and_save(bench, home, session)
+        bench.fill(options.chunks, options.keep)
+        print_sizes(bench, options.chunks)
+        bench.recall("one project, Japanese", japanese, goal="≤ 2.6 ×")
+        bench.recall("one project, English", english, goal="≤ 2.6 ×")
+        shown = bench.recall("memories shown", f"why did we choose {name_of_code(bench)}?", goal="≤ 2.6 ×")
+        print(f"  shown: {shown.count('(relevance: ')} memories")
+        bench.recall("はい", "はい", goal="≤ 2.0 ×")
+        bench.recall("nothing known", "zzyzx qwerfdsa", goal="≤ 2.0 ×")
+        bench.recall("prompt of 3,000 characters", japanese + "\n" + LOG_LINE * 80, goal="≤ 50 ms")
+        bench.recall("prompt of 1 MB", japanese + "\n" + LOG_LINE * 28_000, goal="≤ 6 ×")
+        bench.recall("folder without memories (tiered)", japanese, cwd="/home/dev/elsewhere", goal="≤ 50 ms")
+        start = hook_input(hook_event_name="SessionStart", source="startup")
+        bench.measure("inject", "inject", "--stdin", stdin=start)
+        measure_later_saves(bench, session)
+        bench.measure("search", "search", "--all-projects", japanese)
+        if options.large:
+            bench.fill(options.large, options.keep)
+            for name, prompt in (("Japanese", japanese), ("English", english), ("unknown", "zzyzx qwerfdsa")):
+                row = f"all of {options.large:,} chunks, {name}"
+                bench.recall(row, prompt, "--all-projects", goal="≤ 3.5 ×")
     if options.json:
         options.json.write_text(json.dumps(bench.results, indent=1) + "\n", encoding="utf-8")
 

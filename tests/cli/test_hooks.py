@@ -13,17 +13,19 @@ DECISION = (
     "フォームの状態管理はどうする？",
     "小規模な画面は useState、検証が複雑な画面は React Hook Form を採用します。",
 )
-# What the hooks may load besides Kizami's own modules: built in, loaded by sqlite3 anyway, or worth it.
+# What the hooks may load besides Kizami's own modules: built in, or worth it. What reads only does without
+# ``functools`` and all that it loads (storage/sqlite_module.py).
 READING = set(
-    "__future__ _collections _collections_abc _datetime _functools _json _operator _sqlite3 _stat "
-    "collections datetime functools gc genericpath itertools keyword math nt ntpath operator os posix "
-    "posixpath reprlib sqlite3 stat time types unicodedata warnings".split()
+    "__future__ _collections_abc _datetime _functools _json _operator _sqlite3 _stat datetime gc genericpath "
+    "itertools math nt ntpath operator os posix posixpath stat time unicodedata".split()
+)
+PATTERNS = set(
+    "_collections _sre array collections copyreg enum functools keyword re reprlib types zlib".split()
 )
 ALLOWED = {
     "recall": READING,
-    "inject": READING | {"_sre", "array", "copyreg", "enum", "re", "zlib"},
-    "save": READING
-    | {"_bisect", "_sre", "array", "binascii", "bisect", "copyreg", "enum", "re", "signal", "zlib"},
+    "inject": READING | PATTERNS,
+    "save": READING | PATTERNS | {"_bisect", "binascii", "bisect", "signal"},
 }
 
 

@@ -27,6 +27,7 @@ from kizami_core.maintenance.integrity import IntegrityReport, check
 from kizami_core.maintenance.permissions import check_permissions, mend_permissions
 from kizami_core.maintenance.repair import RepairReport, repair
 from kizami_core.paths import append_error_line, begin_error_log, run_stamp_path, touch_run_stamp
+from kizami_core.retrieval.word_index import index_row
 from kizami_core.storage.connection import open_database
 from kizami_core.storage.schema import SCHEMA_VERSION
 from kizami_core.timestamps import local_minute
@@ -313,9 +314,12 @@ def test_repair_makes_anew_what_is_derived_and_touches_no_chunk(path, statements
         assert check(connection) == IntegrityReport((), ())
     with closing(open_database(path)) as connection:
         assert check(connection) == IntegrityReport((), ())
-        for index, query in (("chunks_fts", '"semicolon"'), ("chunks_words", "semicolon")):
+        for index, query, row in (
+            ("chunks_fts", '"semicolon"', 1),
+            ("chunks_words", "semicolon", index_row(1)),
+        ):
             rows = connection.execute(f"SELECT rowid FROM {index} WHERE {index} MATCH ?", (query,)).fetchall()
-            assert rows == [(1,)]
+            assert rows == [(row,)]
         columns = "SELECT session_id, project_path, chunk_count FROM sessions ORDER BY session_id"
         assert connection.execute(columns).fetchall() == [(row[0], row[1], row[4]) for row in sessions]
     assert chunk_rows(path) == before

@@ -71,3 +71,14 @@ def test_terms_are_bounded_too():
 @pytest.mark.parametrize("prompt", ["\ud83d broken", "a\x00b", "ａ" * 50, "%_\\\"'", "NOT AND OR NEAR("])
 def test_any_text_is_a_query(prompt):
     assert analyze_query(prompt).length == len(prompt)
+
+
+def test_alternative_is_looked_up_as_a_whole_word_where_the_index_has_one():
+    (word,) = analyze_query("transaction").words
+    assert word.alternatives == (("トランザクション",),)
+
+
+def test_line_that_repeats_adds_nothing_to_a_query():
+    line = "worker finished job-42 in src/queue.ts\n"
+    once, often = analyze_query(f"在庫の競合\n{line}"), analyze_query(f"在庫の競合\n{line * 50}")
+    assert (often.words, often.chat) == (once.words, once.chat)

@@ -1,9 +1,12 @@
 import time
+from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kizami_core.errors import ConfigError
-from kizami_core.timestamps import parse_since, parse_until
+from kizami_core.timestamps import epoch_seconds, parse_since, parse_until
 from memories import NOW
 
 needs_tzset = pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system can't change its zone")
@@ -52,3 +55,26 @@ def test_a_day_of_25_hours_is_wanted_whole(in_zone):
 def test_what_is_no_time_is_refused_with_what_to_write(parse, text):
     with pytest.raises(ConfigError, match=r"neither an age nor a date\. Write 12h, 90d, 6w or 2024-01-31\."):
         parse(text, NOW)
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_stored_times_are_read_like_datetime_reads_them(moment):
+    moment = moment.replace(microsecond=0)
+    assert epoch_seconds(moment.replace(tzinfo=None).isoformat(sep=" ")) == moment.timestamp()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2023-02-29 00:00:00", "2024-13-01 00:00:00", "2024-04-31 00:00:00", "2024-01-01 24:00:00"),
+        *("0000-01-01 00:00:00", "2024-00-01 00:00:00", "２024-01-01 00:00:00", "2024:01:01 00-00-00", ""),
+    ],
+)
+def test_what_is_no_time_has_no_seconds(text):
+    assert epoch_seconds(text) is None
+
+
+def test_other_forms_of_a_time_are_read_too():
+    noon = datetime(2024, 2, 29, 12, tzinfo=UTC).timestamp()
+    forms = ("2024-02-29 12:00:00", "2024-02-29T12:00:00Z", "2024-02-29T21:00:00+09:00")
+    assert [epoch_seconds(form) for form in forms] == [noon] * 3

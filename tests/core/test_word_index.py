@@ -106,3 +106,11 @@ def test_replacing_insert_of_another_program_does_not_stop_the_index(book):
     )
     refresh(book)
     assert number in holders(book, "在庫")
+
+
+def test_newest_chunk_stands_first_in_the_index(book):
+    added = [book.add("認証", f"{number}") for number in range(3)]
+    rows = book.connection.execute(
+        "SELECT rowid FROM chunks_words WHERE chunks_words MATCH ? ORDER BY rowid", ('"認証"',)
+    )
+    assert [word_index.index_row(row[0]) for row in rows] == added[::-1]

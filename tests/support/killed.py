@@ -12,7 +12,7 @@ from transcripts import rows
 
 # Neither Python nor SQLite gets to clean up. The statements of triggers count too.
 _DRIVER = """
-import os, runpy, sqlite3, sys
+import _sqlite3, os, runpy, sqlite3, sys
 log, last = open(sys.argv[1], "w", encoding="utf-8", buffering=1), int(sys.argv[2])
 del sys.argv[1:3]
 count = 0
@@ -26,7 +26,8 @@ def connect(*arguments, connect=sqlite3.connect, **options):
     connection = connect(*arguments, **options)
     connection.set_trace_callback(step)
     return connection
-sqlite3.connect = connect
+# Kizami uses the one (storage/sqlite_module.py) or the other.
+_sqlite3.connect = sqlite3.connect = connect
 runpy.run_module("kizami_cli", run_name="__main__")
 """
 

@@ -90,9 +90,10 @@ class CommandTable(click.Group):
             return name, command, args[1:]
         if name in ELSEWHERE:
             package = ELSEWHERE[name]
+            extra = package.removeprefix("kizami-")
             raise click.ClickException(
-                f"`kizami {name}` belongs to the package {package}, which is not installed. "
-                f"Install it beside kizami-cli: pip install {package}"
+                f"`kizami {name}` belongs to the package {package}, which is not installed. Install it: "
+                f'pip install {package} (or: uv tool install "kizami-cli[{extra}]")'
             )
         near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
         hint = f" Did you mean `kizami {near[0]}`?" if near else " `kizami --help` lists the commands."

@@ -97,6 +97,8 @@ class Ranking:
         self._hidden = hidden or {}
         self._pinned = pinned
         self._filters = filters
+        # One everyday word alone brings nothing from another project; a name may.
+        self._names_enough = len(query.words) > 1 or any(word.surface.isascii() for word in query.words)
         self._vectors = vectors
         self._asked_terms = dict.fromkeys(term for word in query.words for term in word.terms)
         self.rarities: dict[int, dict[str, float]] = {}
@@ -257,7 +259,7 @@ class Ranking:
 
     def _with_penalty(self, candidate: _Measured, penalty: float) -> float:
         if candidate.is_cross_project:
-            return cross_project_relevance(candidate.relevance, penalty)
+            return cross_project_relevance(candidate.relevance, penalty) if self._names_enough else 0.0
         is_pinned = candidate.chunk.id in self._pinned
         return multiply_odds(candidate.relevance, _PINNED_ODDS) if is_pinned else candidate.relevance
 
@@ -277,8 +279,8 @@ class Ranking:
     ) -> list[_Measured]:
         """Retrieve, rerank and measure candidates of the wanted projects.
 
-        Where a gate follows (``is_gated``), what it can't let through is spared the work: what only shares
-        substrings with the query, and memories of other projects when these know too little of the words.
+        Where a gate follows (``is_gated``), what it can't let through is spared most of the work: what only
+        shares substrings with the query, and memories of projects that know too little of the words.
         """
         started = perf_counter()
         scope = None if in_other_projects else self._project_path
@@ -291,14 +293,16 @@ class Ranking:
             filters=self._filters,
             trigrams=self._trigrams,
         )
-        statistics = self._statistics = retriever.statistics(self._query)
+        statistics = self._statistics = retriever.first_look(self._query)
+        is_out_of_reach = is_gated and self._is_out_of_reach(statistics, in_this_project=in_this_project)
+        if is_out_of_reach and self._measured:
+            self.seconds["lookup"] += perf_counter() - started
+            return []
+        statistics = self._statistics = retriever.read_on(statistics)
         looked_up = perf_counter()
         self.seconds["lookup"] += looked_up - started
-        # (A receipt shows candidates: those of this project stand in it.)
-        is_spared = is_gated and not in_this_project and self._vectors is None and bool(self._measured)
-        if is_spared and self._is_out_of_reach(statistics):
-            return []
-        limit = max(at_least, self._config.recall_limit)
+        # Of what can't be shown the receipt tells so many.
+        limit = _REPORTED_CANDIDATES if is_out_of_reach else max(at_least, self._config.recall_limit)
         spare = self._left_out_at_most()
         chunks = self._wanted(
             retriever.retrieve(self._query, statistics, limit=limit + spare, by_substring=not is_gated),
@@ -357,15 +361,23 @@ class Ranking:
             self.seconds["vectors"] = self.seconds.get("vectors", 0.0) + perf_counter() - ranked
         return measured
 
-    def _is_out_of_reach(self, statistics: TermStatistics) -> bool:
-        """Tell whether no memory of another project can pass the gate, by what these know of the words."""
+    def _is_out_of_reach(self, statistics: TermStatistics, *, in_this_project: bool) -> bool:
+        """Tell whether no memory can pass the gate, by what the memories know of the words.
+
+        Vectors can bring any of them through.
+        """
+        if self._vectors is not None or not any(map(statistics.document_frequency, statistics.postings)):
+            return False
         from kizami_core.retrieval.relevance import relevance
         from kizami_core.retrieval.reranker import imagined
 
         candidate, merely_like = imagined(self._query, statistics)
         best = relevance(self._query, candidate, merely_like)
-        config = self._config
-        return cross_project_relevance(best, config.cross_project_penalty) < config.min_relevance_score
+        if not in_this_project:
+            best = cross_project_relevance(best, self._config.cross_project_penalty)
+        elif self._pinned:
+            best = multiply_odds(best, _PINNED_ODDS)
+        return best < self._config.min_relevance_score
 
     def _wanted(self, chunks: Sequence[Chunk], *, in_this_project: bool) -> list[Chunk]:
         """Return those that may be shown, and note the others."""

@@ -52,10 +52,16 @@ def parse_date(text: str) -> str:
     Raises:
         ConfigError: it is neither.
     """
-    from datetime import UTC, datetime
+    from datetime import UTC, datetime, timedelta
 
     try:
-        moment = datetime.fromisoformat(text.strip()).astimezone(UTC)
+        written = datetime.fromisoformat(text.strip())
+        try:
+            moment = written.astimezone(UTC)
+        except OverflowError:
+            # At the end of the calendar Python looks for the clock's changes beyond it.
+            week = timedelta(days=7 if written.year > 1 else -7)
+            moment = (written - week).astimezone(UTC) + week
     except (ValueError, OverflowError):
         raise ConfigError(f"{text!r} is no date. Write 2024-01-31, or 2024-01-31T09:30+09:00.") from None
     return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import time
 
-from kizami_hybrid.fusion import fuse_ranks, fuse_scores
-from kizami_hybrid.relevance import Background, fused_relevance
 from kizami_hybrid.resident.client import begin_search
 from kizami_hybrid.resident.client import wake as wake_process
 from kizami_hybrid.settings import load_settings
@@ -143,13 +141,17 @@ def judge(
     """
     if not cosines:
         return candidates
-    background = Background(list(cosines.values()))
+    # Only now: a prompt that gets no answer does not pay for it.
+    from kizami_hybrid.fusion import fuse_ranks, fuse_scores
+    from kizami_hybrid.relevance import Nearness, fused_relevance
+
+    nearness = Nearness(cosines)
     of_candidates = [cosines.get(candidate.chunk_id) for candidate in candidates]
     fuse = fuse_scores if fusion == "score" else fuse_ranks
     scores = fuse([candidate.rank_score for candidate in candidates], of_candidates)
     return [
         candidate.replace(
-            relevance=fused_relevance(candidate.relevance, cosine, background),
+            relevance=fused_relevance(candidate.relevance, candidate.chunk_id, nearness),
             rank_score=score,
             cosine=cosine,
         )

@@ -122,9 +122,17 @@ class LexicalRetriever:
         self._include_agents = include_agents
         self._filters = filters
         self._trigrams = {} if trigrams is None else trigrams
+        # Estimated frequency, term, what it is looked up by, and a cursor behind its newest postings.
+        self._common: list[tuple[int, str, str, sqlite3.Cursor]] = []
+        self._newest = 0
 
     def statistics(self, query: Query) -> TermStatistics:
         """Look up the query's terms: at most one bounded read of the index for each."""
+        return self.read_on(self.first_look(query))
+
+    def first_look(self, query: Query) -> TermStatistics:
+        """Look up the query's terms as far as the newest postings tell; ``read_on`` goes on from there."""
+        self._common = []
         size = self._corpus_size()
         scope = ""
         if self._project_path is not None:
@@ -134,44 +142,54 @@ class LexicalRetriever:
             if row is None:
                 return TermStatistics(0, {})
             scope = f" AND {_quoted(project_token(row[0]))}"
-        newest = self._connection.execute("""SELECT coalesce(max(id), 0) FROM chunks""").fetchone()[0]
+        self._newest = self._connection.execute("""SELECT coalesce(max(id), 0) FROM chunks""").fetchone()[0]
         first = index_row(0)  # less a row of the index is its chunk
         postings: dict[str, Posting] = {}
-        common: list[tuple[int, str, list[int], sqlite3.Cursor]] = []
         for word in query.words:
             for term in (*word.terms, *(term for terms in word.alternatives for term in terms)):
                 if term in postings:
                     continue
+                match = self._match(term, scope)
                 rows = self._connection.execute(
-                    """SELECT rowid FROM chunks_words WHERE chunks_words MATCH ? ORDER BY rowid""",
-                    (self._match(term, scope),),
+                    """SELECT rowid FROM chunks_words WHERE chunks_words MATCH ? ORDER BY rowid""", (match,)
                 )
                 ids = [first - row[0] for row in rows.fetchmany(_PROBE)]
-                if len(ids) == _PROBE:
-                    common.append((_frequency(ids, size, newest), term, ids, rows))
-                postings[term] = Posting(ids, frozenset(ids), len(ids), is_complete=True)
+                frequency, is_complete = len(ids), len(ids) < _PROBE
+                if not is_complete:
+                    frequency = _frequency(ids, size, self._newest)
+                    self._common.append((frequency, term, match, rows))
+                postings[term] = Posting(ids, frozenset(ids), frequency, is_complete)
+        return TermStatistics(size, postings)
+
+    def read_on(self, statistics: TermStatistics) -> TermStatistics:
+        """Read more of the common terms, the rarest first, within bounds, after ``first_look``."""
+        size, first = statistics.corpus_size, index_row(0)
+        postings = dict(statistics.postings)
         left = _BUDGET
-        for probed, term, ids, rows in sorted(common):
+        for probed, term, match, rows in sorted(self._common):
             frequency, is_complete = probed, False
+            ids = list(postings[term].newest_first)
             # Where the newest alone show that a term selects nothing, more of them would tell no more.
             if left > 0 and probed <= _CLEARLY * max(_COMMON_SHARE * size, _COMMON):
                 ids += [first - row[0] for row in rows.fetchmany(_POSTINGS - _PROBE)]
                 left -= len(ids)
                 is_complete = len(ids) < _POSTINGS
-                frequency = len(ids) if is_complete else _frequency(ids, size, newest)
+                frequency = len(ids) if is_complete else _frequency(ids, size, self._newest)
             rows.close()
             proposed = ids
             if self._filters is not None and not is_complete:
-                proposed = self._wanted_posting(self._match(term, scope), self._filters)
+                proposed = self._wanted_posting(match, self._filters)
             postings[term] = Posting(proposed, frozenset(ids), frequency, is_complete)
         return TermStatistics(size, postings)
 
     def _corpus_size(self) -> int:
+        # Written so that each of them is read from idx_sessions_size alone.
+        scope = "1" if self._project_path is None else "project_path = :project"
         sizes = self._connection.execute(
-            """
+            f"""
             SELECT coalesce(sum(chunk_count), 0) FROM sessions
-            WHERE (:project IS NULL OR project_path = :project) AND (:agents OR parent_session_id IS NULL)
-            """,
+            WHERE {scope} AND (:agents OR parent_session_id IS NULL)
+            """,  # noqa: S608 - made of constants
             {"project": self._project_path, "agents": self._include_agents},
         )
         count: int = sizes.fetchone()[0]

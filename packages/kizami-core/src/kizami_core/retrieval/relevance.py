@@ -20,41 +20,40 @@ if TYPE_CHECKING:
     from kizami_core.retrieval.reranker import Reranked
 
 # What `kizami setup` writes as hooks.minRelevanceScore; chosen on the same halves.
-RECOMMENDED_GATE = 0.13
+RECOMMENDED_GATE = 0.1
 
-# In the order of ``features``; the last, the number of words asked, is the one that may count against.
-WEIGHTS = (2.897, 4.296, 1.734, 1.606, 0.851, 2.571, -0.561)
-INTERCEPT = -12.011
+# In the order of ``features``.
+WEIGHTS = (2.402, 5.726, 2.393, 1.173, 1.099, 2.107)
+INTERCEPT = -13.831
 
 _BACKGROUND_PLACE = 10
-# Where there are no ten candidates it is the last one; of so few that one may be the answer: half of it.
-_FEW = 4
+# The background where there are no ten candidates, by the weights of the query's terms.
+_SMALL_BACKGROUND = 0.6
 
 
 def background(reranked: Sequence[Reranked]) -> float:
-    """Return the score of what merely resembles the query, from its candidates, best first."""
+    """Return the strength of what merely resembles the query: that of the tenth strongest candidate."""
     if not reranked:
         return 0.0
-    if len(reranked) >= _BACKGROUND_PLACE:
-        return max(0.0, reranked[_BACKGROUND_PLACE - 1].score)
-    last = max(0.0, reranked[-1].score)
-    return last / 2.0 if len(reranked) < _FEW else last
+    if len(reranked) < _BACKGROUND_PLACE:
+        return _SMALL_BACKGROUND * reranked[0].asked
+    strengths = sorted((candidate.strength for candidate in reranked), reverse=True)
+    return max(0.0, strengths[_BACKGROUND_PLACE - 1])
 
 
 def features(query: Query, candidate: Reranked, background: float) -> tuple[float, ...]:
     """Return what the regression sees of one candidate, each about 0 to 5.
 
-    ``background`` is in the unit of the candidate's score.
+    ``background`` is in the unit of the candidate's strength.
     """
-    evidence, score = candidate.evidence, max(0.0, candidate.score)
+    evidence, strength = candidate.evidence, max(0.0, candidate.strength)
     return (
         log1p(evidence.mass),
         evidence.rarest,
         evidence.share,
-        log((score + 0.5) / (background + 0.5)),
-        score / (candidate.asked or 1.0),
+        log((strength + 0.5) / (background + 0.5)),
+        strength / (candidate.asked or 1.0),
         1.0 if query.asks_about_the_past else 0.0,
-        log1p(len(query.words)),
     )
 
 

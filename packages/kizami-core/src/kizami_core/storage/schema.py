@@ -97,6 +97,7 @@ CREATE TABLE maintenance_log (
 # is_agent: the chunk is a sub-agent's, whose session row names its parent (parent_session_id: NULL for a
 #   person's sessions, "" where the parent is unknown). A normal query never meets these: the word index holds
 #   other terms for them.
+# idx_sessions_size: how many chunks a project has, or all have, is summed from it before every prompt.
 # awaited_answer: an answer that a hook told and the transcript did not hold yet, secrets masked;
 #   awaited_after counts the answers of the turn that stood before it.
 # transcripts: how far each file was read. offset, in bytes, is where the first turn that may still grow
@@ -138,6 +139,7 @@ ALTER TABLE chunks ADD COLUMN part INTEGER;
 ALTER TABLE chunks ADD COLUMN edited_at TEXT;
 ALTER TABLE chunks ADD COLUMN imported_at TEXT;
 ALTER TABLE sessions ADD COLUMN parent_session_id TEXT;
+CREATE INDEX idx_sessions_size ON sessions(project_path, parent_session_id, chunk_count);
 ALTER TABLE maintenance_log ADD COLUMN detail TEXT;
 
 CREATE TABLE transcripts (

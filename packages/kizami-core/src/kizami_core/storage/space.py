@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 
 from kizami_core.storage.connection import database_path
+from kizami_core.storage.sqlite_module import sqlite3
 
 _MIN_WASTE = 0.1  # share of the file that must be free before it is rewritten for no other reason
 

@@ -15,12 +15,18 @@ if TYPE_CHECKING:
 
 
 def _import_alone() -> ModuleType:
-    """Import the C module, with a stand-in for ``functools`` that nobody else ever sees.
+    """Import the C module, with a stand-in for ``functools`` where that is not loaded yet.
+
+    A process that has threads has it, so nobody else ever meets the stand-in.
 
     Raises:
         ImportError: this Python lacks one of the two built-in modules.
         AttributeError: its C module wants more of ``functools``.
     """
+    if "functools" in sys.modules:
+        import _sqlite3
+
+        return _sqlite3
     from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]  # not in typeshed
 
     stand_in = type(sys)("functools")
@@ -34,13 +40,9 @@ def _import_alone() -> ModuleType:
 
 
 if not TYPE_CHECKING:
-    if "functools" in sys.modules:
-        # Not in a hook: nothing would be saved, and another thread might meet the stand-in.
+    try:
+        sqlite3 = _import_alone()
+    except (ImportError, AttributeError):  # pragma: no cover - only in Pythons other than CPython
         import sqlite3
-    else:
-        try:
-            sqlite3 = _import_alone()
-        except (ImportError, AttributeError):  # pragma: no cover - only in Pythons other than CPython
-            import sqlite3
 
 __all__ = ["sqlite3"]
