@@ -290,7 +290,10 @@ def test_another_piece_of_the_turn_is_the_turn(book):
 def test_the_same_seed_draws_the_same_sample(book):
     for number in range(12):
         book.add(
-            f"{POOL} {number}", "閉じます。", session=f"s{number}", project=f"/work/{'abcd'[number % 4] * 4}"
+            f"{POOL} {number}",
+            "閉じます。" * (1 + 40 * (number % 4)),
+            session=f"s{number}",
+            project=f"/work/{'abcd'[number % 4] * 4}",
         )
     assert measured(book, seed=5) == measured(book, seed=5)
     assert len({measured(book, seed=seed).foreign for seed in range(4)}) > 1

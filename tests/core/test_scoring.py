@@ -92,12 +92,12 @@ def test_common_term_proposes_no_candidates():
 
 
 def test_every_weight_of_evidence_is_at_least_zero():
-    assert all(weight >= 0 for weight in WEIGHTS[:-1])
+    assert all(weight >= 0 for weight in WEIGHTS)
 
 
-def candidate(score, *, mass=1.0, words_found=1, rarest=0.8, share=0.5, density=1.0):
+def candidate(strength, *, mass=1.0, words_found=1, rarest=0.8, share=0.5, density=1.0):
     """A candidate for a query whose terms weigh 2.0 in all."""
-    return Reranked(chunk(1), "", Evidence(mass, words_found, rarest, share, density), score, 2.0)
+    return Reranked(chunk(1), "", Evidence(mass, words_found, rarest, share, density), 7.0, strength, 2.0)
 
 
 def test_no_word_found_is_no_relevance():
@@ -116,26 +116,48 @@ def test_more_evidence_is_more_relevance():
 def test_standing_out_from_the_background_is_more_relevance():
     query = analyze_query("zebra quokka")
     pairs = [(1.0, 1.0), (2.0, 1.0), (2.0, 0.5), (4.0, 0.5)]
-    levels = [relevance(query, candidate(score), background) for score, background in pairs]
+    levels = [relevance(query, candidate(strength), background) for strength, background in pairs]
     assert levels == sorted(set(levels))
-    # A long text that holds little can score below zero.
+    # A long text that holds little can be weaker than nothing.
     assert relevance(query, candidate(-3.0), 1.0) == relevance(query, candidate(0.0), 1.0)
 
 
 @pytest.mark.parametrize(
-    ("scores", "expected"),
+    ("strengths", "expected"),
     [
         ([], 0.0),
-        ([8.0], 4.0),
-        ([8.0, 6.0, 4.0], 2.0),
-        ([8.0, 6.0, 4.0, 2.0], 2.0),
-        ([8.0] * 9 + [3.0] + [1.0] * 5, 3.0),
-        ([8.0] * 4 + [-1.0], 0.0),
-        ([8.0, -1.0], 0.0),
+        ([8.0], 0.6 * 2.0),
+        ([8.0] * 9, 0.6 * 2.0),
+        ([1.0] * 5 + [8.0] * 9 + [3.0], 3.0),
+        ([8.0] * 4 + [-1.0] * 6, 0.0),
     ],
 )
-def test_background_is_the_tenth_candidate_or_the_last(scores, expected):
-    assert background([candidate(score) for score in scores]) == expected
+def test_background_is_the_tenth_strongest_and_of_fewer_a_share_of_what_is_asked(strengths, expected):
+    assert background([candidate(strength) for strength in strengths]) == expected
+
+
+def test_strength_depends_on_no_other_candidate_and_the_score_does():
+    query = analyze_query("認証の zebra を教えて")
+    found = statistics(zebra=2, 認証=3)
+    texts = [chunk(1, "zebra の認証について"), chunk(2, "認証の認証の認証"), chunk(3, "zebra zebra")]
+    together = {r.chunk.id: r for r in rerank(query, texts, found)}
+    alone = {c.id: rerank(query, [c], found)[0] for c in texts}
+    assert {number: r.strength for number, r in together.items()} == {
+        number: r.strength for number, r in alone.items()
+    }
+    assert {number: r.score for number, r in together.items()} != {
+        number: r.score for number, r in alone.items()
+    }
+
+
+def test_identifier_as_a_whole_is_rarer_than_its_parts():
+    query = analyze_query("alertBackoffBundle")
+    found = statistics(alertbackoffbundle=1, alert=200, backoff=200, bundl=200)
+    whole, parts = (
+        rerank(query, [chunk(1, text)], found)[0].evidence.rarest
+        for text in ("alertBackoffBundle", "alert backoff bundle")
+    )
+    assert whole == found.rarity("alertbackoffbundle") > parts
 
 
 def test_text_with_the_words_close_together_comes_first():

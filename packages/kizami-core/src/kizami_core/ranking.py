@@ -322,7 +322,7 @@ class Ranking:
         from kizami_core.retrieval.vector_source import Judgement
 
         reranked = rerank(self._query, chunks, statistics)
-        merely_like = background(reranked)
+        merely_like = background(reranked) if self._filters is None else self._background(scope, limit)
         ranked = perf_counter()
         if self._vectors is not None:
             known = {chunk.id for chunk in chunks}
@@ -360,6 +360,16 @@ class Ranking:
         if self._vectors is not None:
             self.seconds["vectors"] = self.seconds.get("vectors", 0.0) + perf_counter() - ranked
         return measured
+
+    def _background(self, project_path: str | None, limit: int) -> float:
+        """Return the background of the query without the filters: a memory is as relevant with them."""
+        from kizami_core.retrieval.relevance import background
+        from kizami_core.retrieval.reranker import rerank
+
+        retriever = LexicalRetriever(self._connection, project_path, include_agents=self._include_agents)
+        statistics = retriever.statistics(self._query)
+        chunks = retriever.retrieve(self._query, statistics, limit=limit)
+        return background(rerank(self._query, chunks, statistics))
 
     def _is_out_of_reach(self, statistics: TermStatistics, *, in_this_project: bool) -> bool:
         """Tell whether no memory can pass the gate, by what the memories know of the words.

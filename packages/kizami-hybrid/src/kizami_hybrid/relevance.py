@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Added to the log odds: for each spread that the nearest chunk is ahead, up to so many; for the first place,
-# of which the second gets half, the third a third; and for all, so that a gate fires no more often than by words.
+# of which the second gets half, the third a third; and for all, so that a gate fires no more often.
 LEAD, PLACE, SHIFT = 0.3, 0.7, 0.0
 _MOST_AHEAD = 2.0
 # What is merely like the query begins at this place, and of fewer neighbours than this nothing can be told.
