@@ -158,12 +158,12 @@ def test_options_of_the_command_line_work_in_hooks_too(home, tmp_path):
 
 def test_a_faulty_configuration_is_one_line_and_costs_nothing_else(home):
     home.save(DECISION)
-    home.write_config(search={"projectScope": "tierd", "mode": "hybrid"})
+    home.write_config(search={"projectScope": "tierd", "mode": "hybird"})
     done = home.hook("recall", home.prompt("フォームの状態管理、React Hook Form だった？"))
     assert "React Hook Form" in done.out
     assert done.err.count("\n") == 1
     assert 'recall: configuration: search.projectScope must be true, false or "tiered"' in done.err
-    assert "kizami-hybrid is not installed" in done.err
+    assert 'not "hybird"' in done.err
 
 
 @pytest.mark.parametrize("hook", ["recall", "save", "inject"])
