@@ -58,7 +58,7 @@ def parse_date(text: str) -> str:
         written = datetime.fromisoformat(text.strip())
         try:
             moment = written.astimezone(UTC)
-        except OverflowError:
+        except (ValueError, OverflowError):
             # At the end of the calendar Python looks for the clock's changes beyond it.
             week = timedelta(days=7 if written.year > 1 else -7)
             moment = (written - week).astimezone(UTC) + week
