@@ -1,19 +1,17 @@
-"""Choose the constants of kizami_hybrid/relevance.py, and show what the gates do with them.
+"""Choose the constant of kizami_hybrid/relevance.py, and show what the gates do with it.
 
     python benchmarks/fit_fused_relevance.py ../shared/data --cache vectors.db [--report]
 
-To be run again whenever core's relevance changes, which they move; with the vectors in the cache (e5_vectors.py)
-it takes some minutes. Each pair of weights is judged on the ``tune`` half of the development set for recall (how many
-more prompts bring back the right memory at as many false fires as by words) and on every second question of gate-ja
-(how many fewer false fires at as many right answers), averaged over gates; of those that differ by no more than one
-prompt the smallest are taken. The shift is what the recommended gate needs to fire no more on the former than by
-words. Printed: the constants and a table; with --report the other halves too.
+To be run again whenever core's relevance changes, which it moves; with the vectors in the cache (e5_vectors.py) it
+takes some minutes. Each weight is judged on the ``tune`` half of the development set for recall (how many more prompts
+bring back the right memory at as many false fires as by words) and on every second question of gate-ja (how many
+fewer false fires at as many right answers), averaged over gates; of those that differ by no more than one prompt
+the smallest is taken. Printed: the constant and a table; with --report the other halves too.
 """
 
 import argparse
 import tempfile
 from datetime import UTC, datetime
-from itertools import product
 from math import log
 from pathlib import Path
 
@@ -26,11 +24,11 @@ from kizami_core.config import Config
 from kizami_core.recall import recall
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
 from kizami_core.storage.connection import open_database
-from kizami_hybrid.relevance import Nearness, evidence
+from kizami_hybrid.relevance import leads
 
 SHOWN = 3
 GATES = (0.05, 0.08, 0.1, RECOMMENDED_GATE, 0.16, 0.2, 0.3)
-LEADS, PLACES = (0.0, 0.15, 0.3, 0.45, 0.6), (0.0, 0.35, 0.7, 1.05, 1.4)
+LEADS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
 FALSE = "no answer: "
 NONE = -1e9  # log odds of nothing
 NOISE = 1.5  # points: one of 60 prompts
@@ -42,16 +40,16 @@ class Asked:
     def __init__(self, half, kind, source, is_right):
         self.half, self.kind = half, kind
         candidates, cosines = source.seen[0] if source.seen else ([], {})
-        nearness = Nearness(cosines)
+        ahead = leads(cosines)
         # Without a word in common vectors bring nothing back.
         kept = [item for item in candidates if 0 < item.relevance < 1]
         self.words = np.array([log(item.relevance / (1 - item.relevance)) for item in kept])
         self.right = np.array([is_right(item.chunk_id) for item in kept], bool)
-        self.vectors = np.array([evidence(item.chunk_id, nearness) for item in kept]).reshape(len(kept), 2)
+        self.leads = np.array([ahead.get(item.chunk_id, 0.0) for item in kept])
 
-    def best(self, weights):
+    def best(self, weight):
         """Return the log odds of the best candidate, and of the best right one among those shown."""
-        odds = self.words + self.vectors @ np.array(weights)
+        odds = self.words + weight * self.leads
         shown = np.argsort(-odds, kind="stable")[:SHOWN]
         return max(odds[shown], default=NONE), max(odds[shown][self.right[shown]], default=NONE)
 
@@ -99,10 +97,10 @@ def of_questions(folder, home, embeddings):
 
 
 class Judged:
-    """The prompts of a set under one pair of weights, in sorted log odds."""
+    """The prompts of a set under one weight, in sorted log odds."""
 
-    def __init__(self, asked, weights):
-        self.best = [(one.kind, *one.best(weights)) for one in asked]
+    def __init__(self, asked, weight):
+        self.best = [(one.kind, *one.best(weight)) for one in asked]
         self.fires = -np.sort([-best for kind, best, _ in self.best if kind.startswith(FALSE)])
         self.hits = -np.sort([-right for kind, _, right in self.best if not kind.startswith(FALSE)])
 
@@ -121,9 +119,9 @@ class Judged:
         return int(np.sum(self.fires >= gate))
 
 
-def gain(asked, questions, words, words_questions, weights):
-    """Return the points won by a pair of weights: right answers on one set, false fires on the other."""
-    fused, fused_questions = Judged(asked, weights), Judged(questions, weights)
+def gain(asked, questions, words, words_questions, weight):
+    """Return the points won by a weight: right answers on one set, false fires on the other."""
+    fused, fused_questions = Judged(asked, weight), Judged(questions, weight)
     won = 0.0
     for gate in map(odds_of, GATES):
         same = fused.at_as_many_fires(words.fires_at(gate))
@@ -139,18 +137,15 @@ def odds_of(probability):
     return log(probability / (1 - probability))
 
 
-def table(title, asked, weights, shift):
+def table(title, asked, weight):
     kinds = list(dict.fromkeys(one.kind for one in asked))
     plain = {kind for kind in kinds if not kind.startswith((FALSE, "polite", "long"))}
     print(
         f"\n{title}\n{'':>14} {'plain':>7} " + " ".join(f"{kind.removeprefix(FALSE):>11}" for kind in kinds)
     )
     for gate in GATES:
-        for label, judged, moved in (
-            ("core", Judged(asked, (0, 0)), 0.0),
-            ("fused", Judged(asked, weights), shift),
-        ):
-            at = odds_of(gate) - moved
+        for label, judged in (("core", Judged(asked, 0.0)), ("fused", Judged(asked, weight))):
+            at = odds_of(gate)
             figures = [
                 100
                 * np.mean(
@@ -186,19 +181,15 @@ def main():
         for half in ("tune", "report")
     }
     tune = halves["tune"]
-    words = [Judged(group, (0, 0)) for group in tune]
-    gains = {pair: gain(*tune, *words, pair) for pair in product(LEADS, PLACES)}
-    for pair, won in sorted(gains.items(), key=lambda item: -item[1])[:5]:
-        print("lead {:.2f}, place {:.2f}: {:+.2f} points".format(*pair, won))
-    best = max(gains.values())
-    weights = min((pair for pair, won in gains.items() if won >= best - NOISE), key=sum)
-    gate = odds_of(RECOMMENDED_GATE)
-    fires = words[0].fires_at(gate)
-    shift = min(0.0, gate - Judged(tune[0], weights).at_as_many_fires(fires))
-    print(f"LEAD, PLACE, SHIFT = {weights[0]}, {weights[1]}, {shift:.2f}")
+    words = [Judged(group, 0.0) for group in tune]
+    gains = {weight: gain(*tune, *words, weight) for weight in LEADS}
+    for weight, won in gains.items():
+        print(f"lead {weight:.2f}: {won:+.2f} points")
+    best = min(weight for weight, won in gains.items() if won >= max(gains.values()) - NOISE)
+    print("LEAD =", best)
     for half in ("tune", "report") if options.report else ("tune",):
         for name, group in zip(("recall", "gate-ja"), halves[half], strict=True):
-            table(f"{name}, {half}", group, weights, shift)
+            table(f"{name}, {half}", group, best)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ class Machine:
         return subprocess.Popen(
             [sys.executable, "-m", "kizami_cli", *arguments],
             env=self.env, cwd=self.folder, encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            # A shell that runs the tests in the background has them ignore Ctrl-C, and children with them.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
         )  # fmt: skip
 
     def run(self, *arguments, code=0):
@@ -165,7 +167,12 @@ def _told(findings):
     return [(finding.check, finding.state, finding.remedy) for finding in findings]
 
 
-ALL_WELL = [("vector driver", "ok", ""), ("embedding model", "ok", ""), ("vectors", "ok", "")]
+ALL_WELL = [
+    ("vector driver", "ok", ""),
+    ("embedding model", "ok", ""),
+    ("embedding process", "ok", ""),
+    ("vectors", "ok", ""),
+]
 BACKFILL = "Run: kizami embed --backfill"
 
 
@@ -178,11 +185,11 @@ def test_doctor_finds_all_well_after_a_backfill(machine):
     findings = machine.diagnose()
     assert _told(findings) == ALL_WELL
     assert "loads sqlite-vec v" in findings[0].found
-    assert findings[2].found == "4 vectors, one for each chunk"
+    assert findings[3].found == "4 vectors, one for each chunk"
 
 
 def test_doctor_tells_of_chunks_without_vectors(machine):
-    assert _told(machine.diagnose()) == [*ALL_WELL[:2], ("vectors", "warning", BACKFILL)]
+    assert _told(machine.diagnose()) == [*ALL_WELL[:3], ("vectors", "warning", BACKFILL)]
     machine.run("embed", "--limit", "3")
     (*_, finding) = machine.diagnose()
     assert (finding.state, finding.found) == ("warning", "3 vectors; 1 chunk without one")

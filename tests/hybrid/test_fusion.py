@@ -30,7 +30,11 @@ def test_without_vectors_the_order_of_the_words_stays():
 def test_fusion_ignores_the_order_of_the_candidates_and_stays_between_0_and_1(candidates, chance):
     # Of equal scores the earlier one gets the better rank, so for ranks they are made different.
     distinct = list({words: (words, cosine) for words, cosine in candidates}.values())
-    distinct = list({cosine or words: (words, cosine) for words, cosine in distinct}.values())
+    distinct = list(
+        {
+            ("words", words) if cosine is None else cosine: (words, cosine) for words, cosine in distinct
+        }.values()
+    )
     shuffled = chance.sample(distinct, len(distinct))
     for fuse in (fuse_scores, fuse_ranks):
         fused = dict(zip(distinct, fuse([w for w, _ in distinct], [c for _, c in distinct]), strict=True))

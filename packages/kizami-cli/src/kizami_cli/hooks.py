@@ -103,6 +103,15 @@ def recall(
         report = asked
     else:
         begun = time.perf_counter()
+        vectors = None
+        if config.search_mode != "core":
+            from kizami_cli.backends import open_vectors
+
+            vectors = open_vectors(config_file, config, env, prompt, now=now, is_hook=True)
+            if vectors is not None:  # asked first: what answers works while the database is opened
+                vectors.ask(None if config.project_scope is False else project_path)
+                seconds["ask"] = time.perf_counter() - begun
+                begun += seconds["ask"]
         connection = _open_for_reading(config)
         if connection is None:
             return
@@ -111,11 +120,6 @@ def recall(
         from kizami_core.recall import answer
 
         seconds["load"] += time.perf_counter() - begun
-        vectors = None
-        if config.search_mode != "core":
-            from kizami_cli.backends import open_vectors
-
-            vectors = open_vectors(config_file, config, env, prompt, now=now, is_hook=True)
         try:
             recalled = answer(
                 connection,

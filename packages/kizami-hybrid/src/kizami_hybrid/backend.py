@@ -63,6 +63,8 @@ class ResidentVectors:
         self._is_hook = is_hook
         self._include_agents = include_agents
         self._pending: Pending | None = None
+        self._asked: str | None = None
+        self._is_awaited = False
         self._deadline = 0.0
         self._cosines: dict[int, float] = {}
 
@@ -72,8 +74,14 @@ class ResidentVectors:
         return self._pending.problem if self._pending is not None else ""
 
     def ask(self, project_path: str | None) -> None:
-        """Send the query, for one project or for all; a hook returns at once."""
+        """Send the query, for one project or for all; a hook returns at once.
+
+        What was asked last and not looked at yet is not asked again.
+        """
+        if self._is_awaited and self._asked == project_path:
+            return
         self._cosines = {}
+        self._asked, self._is_awaited = project_path, True
         if self._pending is not None:
             self._pending.search_again(project_path)  # within the same time
             return
@@ -98,6 +106,7 @@ class ResidentVectors:
 
     def nearest(self) -> Sequence[int]:
         """Return the chunks nearest to what was asked last, nearest first; none without an answer in time."""
+        self._is_awaited = False
         hits = self._pending.hits(self._deadline) if self._pending is not None else None
         self._cosines = dict(hits or ())
         return list(self._cosines)
@@ -143,15 +152,15 @@ def judge(
         return candidates
     # Only now: a prompt that gets no answer does not pay for it.
     from kizami_hybrid.fusion import fuse_ranks, fuse_scores
-    from kizami_hybrid.relevance import Nearness, fused_relevance
+    from kizami_hybrid.relevance import fused_relevance, leads
 
-    nearness = Nearness(cosines)
+    ahead = leads(cosines)
     of_candidates = [cosines.get(candidate.chunk_id) for candidate in candidates]
     fuse = fuse_scores if fusion == "score" else fuse_ranks
     scores = fuse([candidate.rank_score for candidate in candidates], of_candidates)
     return [
         candidate.replace(
-            relevance=fused_relevance(candidate.relevance, candidate.chunk_id, nearness),
+            relevance=fused_relevance(candidate.relevance, ahead.get(candidate.chunk_id, 0.0)),
             rank_score=score,
             cosine=cosine,
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         """One query's view of the vectors."""
 
         def ask(self, project_path: str | None) -> None:
-            """Send the query, for one project or for all; return at once."""
+            """Send the query, for one project or for all, unless that is done already; return at once."""
 
         def nearest(self) -> Sequence[int]:
             """Return the chunks nearest to what was asked last, nearest first; none without an answer."""
