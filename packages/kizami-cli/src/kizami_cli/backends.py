@@ -95,6 +95,12 @@ class Vectors:
         """Why words alone decided, in one sentence that ends with the remedy; "" while all is well."""
         return self._problem or (self._source.problem if self._source is not None else "")
 
+    @property
+    def odds(self) -> float:
+        """The most that vectors raise a relevance by; see ``VectorSource``."""
+        source = self._source
+        return 1.0 if source is None else self._try(lambda: source.odds, 1.0)
+
     def ask(self, project_path: str | None) -> None:
         """Send the query; see ``VectorSource``."""
         source = self._source

@@ -6,6 +6,7 @@ ARCHITECTURE.md, "One recall".
 
 from __future__ import annotations
 
+from math import isfinite
 from time import perf_counter
 
 from kizami_core.recall_report import CandidateReport, TermReport
@@ -284,8 +285,6 @@ class Ranking:
         """
         started = perf_counter()
         scope = None if in_other_projects else self._project_path
-        if self._vectors is not None:
-            self._vectors.ask(scope)
         retriever = LexicalRetriever(
             self._connection,
             scope,
@@ -298,6 +297,10 @@ class Ranking:
         if is_out_of_reach and self._measured:
             self.seconds["lookup"] += perf_counter() - started
             return []
+        # Where nothing can pass, vectors change nothing.
+        vectors = None if is_out_of_reach else self._vectors
+        if vectors is not None:
+            vectors.ask(scope)
         statistics = self._statistics = retriever.read_on(statistics)
         looked_up = perf_counter()
         self.seconds["lookup"] += looked_up - started
@@ -315,7 +318,7 @@ class Ranking:
             term: statistics.rarity(term) * (1.0 if term in self._asked_terms else ALTERNATIVE)
             for term in statistics.postings
         }
-        if not chunks and self._vectors is None:
+        if not chunks and (vectors is None or (is_gated and isfinite(vectors.odds))):
             return []
         from kizami_core.retrieval.relevance import background, relevance
         from kizami_core.retrieval.reranker import rerank
@@ -324,10 +327,10 @@ class Ranking:
         reranked = rerank(self._query, chunks, statistics)
         merely_like = background(reranked) if self._filters is None else self._background(scope, limit)
         ranked = perf_counter()
-        if self._vectors is not None:
+        if vectors is not None:
             known = {chunk.id for chunk in chunks}
             near = retriever.load(
-                (chunk_id for chunk_id in self._vectors.nearest() if chunk_id not in known),
+                (chunk_id for chunk_id in vectors.nearest() if chunk_id not in known),
                 limit // _LEXICAL_FOR_EACH_NEAR + spare,
             )
             near = self._wanted(near, in_this_project=in_this_project)
@@ -341,7 +344,7 @@ class Ranking:
             )
             for found in reranked
         ]
-        judged = by_words if self._vectors is None else self._vectors.judge(by_words)
+        judged = by_words if vectors is None else vectors.judge(by_words)
         measured = [
             _Measured(
                 found.chunk,
@@ -357,7 +360,7 @@ class Ranking:
         ]
         self._measured += measured
         self.seconds["rerank"] += ranked - retrieved
-        if self._vectors is not None:
+        if vectors is not None:
             self.seconds["vectors"] = self.seconds.get("vectors", 0.0) + perf_counter() - ranked
         return measured
 
@@ -372,17 +375,15 @@ class Ranking:
         return background(rerank(self._query, chunks, statistics))
 
     def _is_out_of_reach(self, statistics: TermStatistics, *, in_this_project: bool) -> bool:
-        """Tell whether no memory can pass the gate, by what the memories know of the words.
-
-        Vectors can bring any of them through.
-        """
-        if self._vectors is not None or not any(map(statistics.document_frequency, statistics.postings)):
+        """Tell whether no memory can pass the gate, by what the memories know of the words."""
+        odds = 1.0 if self._vectors is None else self._vectors.odds
+        if not isfinite(odds) or not any(map(statistics.document_frequency, statistics.postings)):
             return False
         from kizami_core.retrieval.relevance import relevance
         from kizami_core.retrieval.reranker import imagined
 
         candidate, merely_like = imagined(self._query, statistics)
-        best = relevance(self._query, candidate, merely_like)
+        best = multiply_odds(relevance(self._query, candidate, merely_like), odds)
         if not in_this_project:
             best = cross_project_relevance(best, self._config.cross_project_penalty)
         elif self._pinned:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 
+from kizami_hybrid.relevance import MOST_ODDS, fused_relevance, leads
 from kizami_hybrid.resident.client import begin_search
 from kizami_hybrid.resident.client import wake as wake_process
 from kizami_hybrid.settings import load_settings
@@ -65,6 +66,7 @@ class ResidentVectors:
         self._pending: Pending | None = None
         self._asked: str | None = None
         self._is_awaited = False
+        self._is_answered = False
         self._deadline = 0.0
         self._cosines: dict[int, float] = {}
 
@@ -73,17 +75,25 @@ class ResidentVectors:
         """Why there was no answer, in one sentence that ends with the remedy; "" if nothing is wrong."""
         return self._pending.problem if self._pending is not None else ""
 
+    @property
+    def odds(self) -> float:
+        """The most that vectors multiply the odds of a relevance by, of what is asked next."""
+        return 1.0 if self._is_hook and self._is_answered else MOST_ODDS
+
     def ask(self, project_path: str | None) -> None:
         """Send the query, for one project or for all; a hook returns at once.
 
-        What was asked last and not looked at yet is not asked again.
+        What was asked last and not looked at yet is not asked again. A hook asks once: searching the vectors
+        of all projects after those of the present one takes as long as all the rest.
         """
         if self._is_awaited and self._asked == project_path:
             return
         self._cosines = {}
-        self._asked, self._is_awaited = project_path, True
+        self._is_awaited = self._pending is None or not self._is_hook
+        self._asked = project_path
         if self._pending is not None:
-            self._pending.search_again(project_path)  # within the same time
+            if self._is_awaited:
+                self._pending.search_again(project_path)  # within the same time
             return
         seconds = _HOOK_SECONDS if self._is_hook else _COMMAND_SECONDS
         self._deadline = time.monotonic() + seconds
@@ -106,8 +116,9 @@ class ResidentVectors:
 
     def nearest(self) -> Sequence[int]:
         """Return the chunks nearest to what was asked last, nearest first; none without an answer in time."""
-        self._is_awaited = False
-        hits = self._pending.hits(self._deadline) if self._pending is not None else None
+        is_awaited, self._is_awaited = self._is_awaited, False
+        self._is_answered = True
+        hits = self._pending.hits(self._deadline) if self._pending is not None and is_awaited else None
         self._cosines = dict(hits or ())
         return list(self._cosines)
 
@@ -152,7 +163,6 @@ def judge(
         return candidates
     # Only now: a prompt that gets no answer does not pay for it.
     from kizami_hybrid.fusion import fuse_ranks, fuse_scores
-    from kizami_hybrid.relevance import fused_relevance, leads
 
     ahead = leads(cosines)
     of_candidates = [cosines.get(candidate.chunk_id) for candidate in candidates]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Added to the log odds of the nearest chunk for each spread that it is ahead of the next, up to so many.
 LEAD = 0.6
 _MOST_AHEAD = 2.0
+# What the odds of a relevance are multiplied by at most.
+MOST_ODDS = exp(LEAD * _MOST_AHEAD)
 # What is merely like the query begins at this place.
 _BACKGROUND_PLACE = 10
 # Among fewer neighbours nothing can be told.

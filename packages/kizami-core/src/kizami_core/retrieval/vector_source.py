@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     class VectorSource(Protocol):
         """One query's view of the vectors."""
 
+        @property
+        def odds(self) -> float:
+            """The most that ``judge`` multiplies the odds of a relevance by.
+
+            Infinity where it brings back what no word speaks for.
+            """
+
         def ask(self, project_path: str | None) -> None:
             """Send the query, for one project or for all, unless that is done already; return at once."""
 
