@@ -35,6 +35,10 @@ SECRETS = [
     ("passwd=§", "hunter2"),
     ("DB_PASS=§", "hunter2"),
     ("DB_PASS=§", "letters"),
+    ("SMTP_PASSWORD=§ is set", "Tr0ub4dor-9xQ"),
+    ("I said SMTP_PASSWORD=§ is set.", "hunter2-blue-whale"),
+    ("please use API_KEY=§ in production", "abc123def"),
+    ("PASSWORD=§ and USER=bob", "hunter2"),
     ("db_pwd=§", "hunter2"),
     ("secret=§", "s3cr3t"),
     ("token=§", "abc123def"),
@@ -211,6 +215,7 @@ TOKENS = [
 ]
 
 CODE_AND_PROSE = [
+    "TOKEN=token if token else None",
     "token: string",
     "token?: string;",
     "password: str",

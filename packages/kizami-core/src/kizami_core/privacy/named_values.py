@@ -102,7 +102,9 @@ def _assigned(text: str, name: SecretName, link: re.Match[str]) -> Span | None:
     if whole is not None:
         return _if_secret(text, whole.span(), name, _line_setting(text, name, link))
     span = run_span(text, link.end())
-    if span is None or re.compile(_EXPRESSION).match(text, span[1]):
+    if span is None or (
+        re.compile(_EXPRESSION).match(text, span[1]) and not _is_variable(text, name, link, span)
+    ):
         return None
     following = text[span[1] : span[1] + 2]
     if following[:1] == "}" and re.fullmatch(_FORMAT, text[slice(*span)]):
@@ -114,6 +116,13 @@ def _assigned(text: str, name: SecretName, link: re.Match[str]) -> Span | None:
     ends_line = following.strip(" .")[:1] in {"", "\n", "\r"}
     is_prose = name.kind == "password" and line is not None and re.fullmatch(_PROSE, line) is not None
     return _if_secret(text, span, name, "line" if ends_line and (is_prose or is_line_start) else "inline")
+
+
+def _is_variable(text: str, name: SecretName, link: re.Match[str], span: Span) -> bool:
+    """Tell a variable of the environment within a sentence (``API_KEY=k3y-9 is set``) from an expression."""
+    value = text[slice(*span)]
+    is_capital = text[name.start : name.end].isupper()
+    return is_capital and _is_tight(link) and (is_mixed(value) or "-" in value.strip("-"))
 
 
 def _line_setting(text: str, name: SecretName, link: re.Match[str]) -> Setting:
