@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import stat
 
 import pytest
 
@@ -461,3 +463,25 @@ def test_imported_memories_live_as_long_as_new_ones(here, there):
     for week in range(2, 6):
         report = run_maintenance(there, config=config, now=_NOW + 7 * week * _DAY)
     assert report.too_old.chunks == 1
+
+
+def test_writing_to_a_link_keeps_the_link(tmp_path):
+    (tmp_path / "real.jsonl").write_text("before", encoding="utf-8")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    assert write_file(str(tmp_path / "link.jsonl"), ["new\n"]) == 4
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert (tmp_path / "real.jsonl").read_text(encoding="utf-8") == "new\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_pipe_or_device_is_written_to_and_never_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert write_file(str(pipe), ["one\n", "two\n"]) == 0
+        assert os.read(reader, 100) == b"one\ntwo\n"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(os.stat(pipe).st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]

@@ -32,8 +32,9 @@ _MOST_AHEAD = 2.0
 MOST_ODDS = exp(LEAD * _MOST_AHEAD)
 # What is merely like the query begins at this place.
 _BACKGROUND_PLACE = 10
-# Among fewer neighbours nothing can be told.
+# Among fewer neighbours nothing can be told, nor where these differ by rounding alone.
 _FEW = 20
+_LEAST_SPREAD = 1e-9
 
 
 def leads(cosines: Mapping[int, float]) -> dict[int, float]:
@@ -47,7 +48,7 @@ def leads(cosines: Mapping[int, float]) -> dict[int, float]:
     """
     values = list(cosines.values())
     spread = _spread(values[_BACKGROUND_PLACE:]) if len(values) >= _FEW else 0.0
-    if not spread:
+    if spread < _LEAST_SPREAD:
         return {}
     return {next(iter(cosines)): min((values[0] - values[1]) / spread, _MOST_AHEAD)}
 

@@ -60,16 +60,19 @@ def file_lines(path: str) -> Iterator[bytes]:
 def write_file(path: str, pieces: Iterable[str]) -> int:
     """Write text to a file that appears when it is whole, mode 0600; return its size in bytes.
 
-    The same pieces give the same bytes, compressed ones too.
+    The same pieces give the same bytes, compressed ones too. A link is followed. What is no regular file (a
+    device, a pipe) is never replaced, but written to; its size is 0.
     """
-    path = os.path.abspath(path)
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as raw:
+            _write(raw, pieces, is_compressed=path.endswith(".gz"))
+        return 0
     partial = f"{path}.{os.getpid()}.partial"
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as raw:
-            with compressed(raw) if path.endswith(".gz") else contextlib.nullcontext(raw) as file:
-                for piece in pieces:
-                    file.write(piece.encode("utf-8", "replace"))
+            _write(raw, pieces, is_compressed=path.endswith(".gz"))
             raw.flush()
             os.fsync(raw.fileno())
         os.replace(partial, path)
@@ -77,6 +80,12 @@ def write_file(path: str, pieces: Iterable[str]) -> int:
         os.unlink(partial)
         raise
     return os.path.getsize(path)
+
+
+def _write(raw: BinaryIO, pieces: Iterable[str], *, is_compressed: bool) -> None:
+    with compressed(raw) if is_compressed else contextlib.nullcontext(raw) as file:
+        for piece in pieces:
+            file.write(piece.encode("utf-8", "replace"))
 
 
 def compressed(raw: BinaryIO) -> gzip.GzipFile:
