@@ -293,7 +293,7 @@ def test_the_same_seed_draws_the_same_sample(book):
             f"{POOL} {number}",
             "閉じます。" * (1 + 40 * (number % 4)),
             session=f"s{number}",
-            project=f"/work/{'abcd'[number % 4] * 4}",
+            project=f"/home/dev/{'abcd'[number % 4] * 4}",
         )
     assert measured(book, seed=5) == measured(book, seed=5)
     assert len({measured(book, seed=seed).foreign for seed in range(4)}) > 1
