@@ -64,15 +64,6 @@ def test_search_keeps_to_a_project_and_to_a_limit(home, saved):
     assert len(home.hits("設定", limit=2)) == 2
 
 
-def test_cosines_of_given_chunks_follow_a_search_on_the_same_connection(home, saved):
-    pending = home.ask("設定ファイル", limit=1)
-    assert len(pending.hits(soon())) == 1
-    found = pending.cosines([saved[1], 999_999], soon())
-    pending.close()
-    assert [number for number, _ in found] == [saved[1]]
-    assert found[0][1] == pytest.approx(cosine("設定ファイル", "テストの並列実行"), abs=1e-4)
-
-
 def test_embed_gives_the_vector_itself(home):
     home.start()
     with open_channel(home.endpoint) as channel:
@@ -90,7 +81,6 @@ def test_embed_gives_the_vector_itself(home):
         ('"op":"sing"', "there is no operation 'sing'"),
         ('"op":1', "op is no text"),
         ('"op":"search","text":"x"', "database is no text"),
-        ('"op":"cosines","chunk_ids":[1]', "cosines come after a search on the same connection"),
         ('"op":"embed","text":"x","kind":"song"', 'kind is neither "query" nor "document"'),
     ],
 )
@@ -256,7 +246,6 @@ def test_process_that_never_answers_costs_no_more_than_the_deadline(home, saved)
     pending = home.ask("設定")
     assert pending.hits(time.monotonic() + 0.01) is None
     assert pending.hits(soon()) is None  # a late answer is not waited for again
-    assert pending.cosines(saved, soon()) is None
     os.kill(pid, signal.SIGCONT)
 
 

@@ -17,7 +17,7 @@ IMPORT = PACKAGES / "kizami-import/src/kizami_import"
 # Lowest first. A module imports from the layers before its own and from its own folder.
 LAYERS = (
     {"errors", "records", "json_text", "paths"},
-    {"config", "locks", "timestamps", "privacy", "recall_report"},
+    {"config", "locks", "processes", "timestamps", "privacy", "recall_report"},
     {"transcript"},
     {"storage"},
     {"retrieval"},

@@ -6,6 +6,7 @@ import os
 import sys
 
 from kizami_core.json_text import quote
+from kizami_core.processes import spawn_detached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,43 +36,7 @@ def start_detached(fields: Mapping[str, str], options: Sequence[str], env: Mappi
     reader, writer = os.pipe()
     try:
         os.write(writer, data)
-        _spawn(command, reader, env)
+        spawn_detached(command, env, stdin=reader)
     finally:
         os.close(writer)
         os.close(reader)
-
-
-def _spawn(command: list[str], reader: int, env: Mapping[str, str]) -> None:
-    if os.name == "posix":
-        try:
-            os.posix_spawn(
-                command[0],
-                command,
-                env,
-                file_actions=[
-                    (os.POSIX_SPAWN_DUP2, reader, 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-                ],
-                setsid=True,
-            )
-        except NotImplementedError:  # this system's C library can't make a session in one step
-            pass
-        else:
-            return
-    import subprocess
-
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-    # Not waited for: when this process has ended it belongs to the system.
-    subprocess.Popen(  # noqa: S603 - our own command
-        command,
-        stdin=reader,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=dict(env),
-        close_fds=sys.platform == "win32",  # elsewhere what is not meant for others is not inherited anyway
-        start_new_session=True,
-        creationflags=flags,
-    )

@@ -35,11 +35,6 @@ if TYPE_CHECKING:
         ) -> Sequence[tuple[int, float]]:
             """Return the chunks nearest to a vector with their cosines, best first."""
 
-        def cosines(
-            self, database: str, vector: NDArray[np.float32], chunk_ids: Sequence[int]
-        ) -> Mapping[int, float]:
-            """Return the cosines of these chunks, of those that have vectors."""
-
         def embed_some(self, database: str) -> int:
             """Embed a few chunks that have no vector, the newest first; return how many (0: all done)."""
 
@@ -77,7 +72,6 @@ class Answers:
         self._uptime = uptime
         self._operations = {
             "search": self._search,
-            "cosines": self._cosines,
             "embed": self._embed,
             "refresh": self._refresh,
             "status": self._status,
@@ -102,7 +96,7 @@ class Answers:
         vector = conversation.get("vector")
         if conversation.get("text") != text or not isinstance(vector, np.ndarray):
             (vector,) = self._embedder.embed([text], "query")
-        conversation.update(vector=vector, text=text, database=database)
+        conversation.update(vector=vector, text=text)
         hits = self._databases.search(
             database,
             vector,
@@ -112,16 +106,6 @@ class Answers:
         )
         self._background.look_at(database)
         return {"hits": [(chunk_id, round(float(cosine), 6)) for chunk_id, cosine in hits]}
-
-    def _cosines(self, request: Mapping[str, object], conversation: Conversation) -> Mapping[str, object]:
-        ids = request.get("chunk_ids")
-        vector, database = conversation.get("vector"), conversation.get("database")
-        if not isinstance(vector, np.ndarray) or not isinstance(database, str):
-            raise ProtocolError("cosines come after a search on the same connection")
-        if not isinstance(ids, list) or not all(isinstance(item, int) for item in ids):
-            raise ProtocolError("chunk_ids is no list of numbers")
-        found = self._databases.cosines(database, vector, ids)
-        return {"cosines": [(chunk_id, round(float(cosine), 6)) for chunk_id, cosine in found.items()]}
 
     def _embed(self, request: Mapping[str, object], _: Conversation) -> Mapping[str, object]:
         kind = request.get("kind")

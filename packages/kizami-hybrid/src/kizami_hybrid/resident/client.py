@@ -24,7 +24,7 @@ from kizami_hybrid.resident.starting import start_if_due
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from kizami_hybrid.resident.channel import Channel
     from kizami_hybrid.settings import EmbeddingSettings
@@ -58,19 +58,6 @@ class Pending:
     def hits(self, deadline: float) -> list[Cosine] | None:
         """Return the chunks nearest to the query, best first; None without an answer by the deadline."""
         return self._receive("hits", deadline)
-
-    def cosines(self, chunk_ids: Sequence[int], deadline: float) -> list[Cosine] | None:
-        """Return the cosines of these chunks to the query, as far as they have vectors; after ``hits``.
-
-        None without an answer by the deadline.
-        """
-        if not chunk_ids:
-            return []
-        if self._channel is not None:
-            ids = ",".join(map(str, chunk_ids))
-            if not self._channel.send(f'"op":"cosines","chunk_ids":[{ids}]'):
-                self.close()
-        return self._receive("cosines", deadline)
 
     def search_again(self, project: str | None) -> None:
         """Send the query again for another project, or for all; ``hits`` then returns what is found there."""

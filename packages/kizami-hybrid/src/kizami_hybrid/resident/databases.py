@@ -12,11 +12,11 @@ from kizami_hybrid.resident.memory_use import give_back
 from kizami_hybrid.vector_refresh import refresh
 from kizami_hybrid.vector_repair import mend
 from kizami_hybrid.vector_schema import pending, stored_model
-from kizami_hybrid.vector_search import cosines, search_vectors
+from kizami_hybrid.vector_search import search_vectors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -56,15 +56,6 @@ class VectorDatabases:
                 k=k,
                 include_agents=include_agents,
             )
-
-    def cosines(
-        self, database: str, vector: NDArray[np.float32], chunk_ids: Sequence[int]
-    ) -> Mapping[int, float]:
-        """Return the cosines of these chunks, of those that have vectors."""
-        with closing(open_database(database, self._driver)) as connection:
-            if stored_model(connection) is None:
-                return {}
-            return cosines(connection, vector, chunk_ids, model=self._embedder.model)
 
     def embed_some(self, database: str) -> int:
         """Embed a few chunks that have no vector, the newest first; return how many (0: all done)."""

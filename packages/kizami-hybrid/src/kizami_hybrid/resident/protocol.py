@@ -8,7 +8,6 @@ question after the other:
 op         asks                                                    answer
 =========  ======================================================  =========================================
 search     text, database, project or null, k, include_agents      hits: [[chunk id, cosine], …], best first
-cosines    chunk_ids, of the last search on this connection        cosines: [[chunk id, cosine], …]
 embed      text, kind                                              vector: hexadecimal float32, little-endian
 refresh    database: chunks there await their vectors              {}
 status     —                                                       what `kizami embedder status` shows

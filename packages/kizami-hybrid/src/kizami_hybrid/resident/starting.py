@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from kizami_core.processes import spawn_detached
 from kizami_hybrid.errors import ModelError
 from kizami_hybrid.manifest import MANIFEST
 from kizami_hybrid.resident.endpoint import make_runtime_dir
@@ -87,7 +88,7 @@ def start(endpoint: Endpoint, settings: EmbeddingSettings, database: str, env: M
         settings.cache_dir,
         database,
     ]
-    _spawn(command, {**env, **_CALM})
+    spawn_detached(command, {**env, **_CALM})
 
 
 def _modified(path: str) -> float:
@@ -95,38 +96,3 @@ def _modified(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return float("-inf")
-
-
-def _spawn(command: list[str], env: Mapping[str, str]) -> None:
-    if os.name == "posix":
-        try:
-            os.posix_spawn(
-                command[0],
-                command,
-                env,
-                file_actions=[
-                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-                ],
-                setsid=True,
-            )
-        except NotImplementedError:  # this system's C library can't make a session in one step
-            pass
-        else:
-            return
-    import subprocess
-
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-    # Not waited for: when this process has ended it belongs to the system.
-    subprocess.Popen(  # noqa: S603 - our own command
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=dict(env),
-        start_new_session=True,
-        creationflags=flags,
-    )
