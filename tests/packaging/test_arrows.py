@@ -23,6 +23,7 @@ LAYERS = (
     {"retrieval"},
     {"archive"},
     {"maintenance"},
+    {"fixing"},
     {"preparation", "question", "ranking"},
     {"foreign_turns", "segments", "turn_writer"},
     {"reading_ahead", "recording", "project_renaming", "recall", "searching", "overview"}

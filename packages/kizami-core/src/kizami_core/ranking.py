@@ -14,7 +14,7 @@ from kizami_core.records import Hit, Record
 from kizami_core.retrieval.decay import decay, freshness
 from kizami_core.retrieval.lexical import ALTERNATIVE, LexicalRetriever, TermStatistics
 from kizami_core.retrieval.scope import cross_project_relevance, multiply_odds
-from kizami_core.storage.chunks import chunk_count, turns_chunks
+from kizami_core.storage.chunks import chunk_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kizami_core.retrieval.query import Query
     from kizami_core.retrieval.reranker import Evidence
     from kizami_core.retrieval.vector_source import VectorSource
-    from kizami_core.storage.resolutions import ResolvedFailure
 
 _CANDIDATES = 30
 # A search is asked for by hand and may take its time: more candidates, for its order alone.
@@ -176,10 +175,14 @@ class Ranking:
         if not hits:
             return []
         # Most prompts of a session bring nothing back, and are spared these.
+        from kizami_core.fixing import with_fixes
         from kizami_core.retrieval.grouping import group_neighbours
         from kizami_core.retrieval.repeats import without_copies, without_repeats
 
-        hits = [hit for hit in self._with_fixes(hits) if self._reason_to_hide(hit.chunk) is None]
+        hits = with_fixes(
+            self._connection, hits, self.rarities, asked=self._asked_terms, filters=self._filters
+        )
+        hits = [hit for hit in hits if self._reason_to_hide(hit.chunk) is None]
         hits.sort(key=lambda hit: (hit.score, hit.chunk.created_at, hit.chunk.id), reverse=True)
         distinct = group_neighbours(hits)
         self._passed = {hit.chunk.id: hit for hit in hits}
@@ -194,53 +197,6 @@ class Ranking:
     def _reason_to_hide(self, chunk: Chunk) -> Verdict | None:
         hidden = self._hidden.get(chunk.id)
         return "own_session" if hidden is None and chunk.session_id == self._session_id else hidden
-
-    def _with_fixes(self, hits: list[Hit]) -> list[Hit]:
-        """Return the hits, and for an error that the query quotes the chunk in which it was resolved.
-
-        That chunk takes the relevance of the one in which the error occurred, so that an error brings back
-        nothing where it did not before. At equal scores the newer chunk comes first.
-        """
-        from kizami_core.storage.resolutions import resolutions_of_turns
-
-        turns = {hit.chunk.turn_id for hit in hits if hit.chunk.turn_id is not None}
-        failures = resolutions_of_turns(self._connection, sorted(turns)) if turns else []
-        if not failures:
-            return hits
-        from kizami_core.retrieval.fixes import is_quoted
-
-        found = {hit.chunk.id: hit for hit in hits}
-        for failure in failures:
-            for hit in hits:
-                if hit.chunk.turn_id != failure.failed_turn:
-                    continue
-                rarities = self.rarities[hit.chunk.id]
-                # An error is quoted in its own words, not in others of the same meaning.
-                asked = {term: rarities[term] for term in self._asked_terms if term in rarities}
-                if not is_quoted(asked, hit.chunk.content, failure.error):
-                    continue
-                fix = self._fixing_chunk(failure)
-                if self._filters is not None and not self._filters.admits(fix):
-                    continue
-                known = found.get(fix.id)
-                if known is None or known.score < hit.score:
-                    found[fix.id] = hit.replace(chunk=fix)
-                    self.rarities[fix.id] = rarities
-        return list(found.values())
-
-    def _fixing_chunk(self, failure: ResolvedFailure) -> Chunk:
-        """Return the chunk of the resolving turn in which the command succeeded, its last one if unknown."""
-        from kizami_core.retrieval.fixes import failure_and_success
-
-        chunks = turns_chunks(self._connection, failure.resolved_turn, failure.resolved_turn)
-        places = range(len(chunks))
-        _, success = failure_and_success(
-            failure.command,
-            [chunk.content for chunk in chunks],
-            failed=places if failure.failed_turn == failure.resolved_turn else (),
-            resolved=places,
-        )
-        return chunks[success.place if success else -1]
 
     def _hit(self, candidate: _Measured, penalty: float, half_life_days: float | None = None) -> Hit:
         probability = self._with_penalty(candidate, penalty)
