@@ -13,8 +13,7 @@ from itertools import islice
 from math import log
 
 from kizami_core.records import Record
-from kizami_core.retrieval.terms import is_hiragana
-from kizami_core.retrieval.word_index import agent_term, index_row, project_token
+from kizami_core.retrieval.word_index import agent_term, index_row, project_token, quoted
 from kizami_core.storage.chunks import COLUMNS, chunk_of
 
 TYPE_CHECKING = False
@@ -36,9 +35,6 @@ _CLEARLY = 1.5  # times as many, by an estimate from few postings, leave no doub
 _SMOOTHING = 1.5
 # Few chunks say little about how rare a term is: a small corpus counts as one of this size.
 _MIN_CORPUS = 500
-_MAX_TRIGRAMS = 24
-# A trigram that more chunks hold than this is not told apart from one that all hold.
-_TRIGRAM_POSTINGS = 100
 # Shorter words resemble others by chance; a longer one is a slip for another that has half of its trigrams.
 RESEMBLING_CHARACTERS = 5
 _LOADED_AT_ONCE = 500
@@ -141,7 +137,7 @@ class LexicalRetriever:
             ).fetchone()
             if row is None:
                 return TermStatistics(0, {})
-            scope = f" AND {_quoted(project_token(row[0]))}"
+            scope = f" AND {quoted(project_token(row[0]))}"
         self._newest = self._connection.execute("""SELECT coalesce(max(id), 0) FROM chunks""").fetchone()[0]
         first = index_row(0)  # less a row of the index is its chunk
         postings: dict[str, Posting] = {}
@@ -196,9 +192,9 @@ class LexicalRetriever:
         return count
 
     def _match(self, term: str, scope: str) -> str:
-        match = _quoted(term)
+        match = quoted(term)
         if self._include_agents:
-            match = f"({match} OR {_quoted(agent_term(term))})"
+            match = f"({match} OR {quoted(agent_term(term))})"
         return match + scope
 
     def _wanted_posting(self, match: str, filters: Filters) -> list[int]:
@@ -242,58 +238,18 @@ class LexicalRetriever:
             return found + self._with_phrases(self._filters, found, limit - len(found))
         if weights:
             return found
-        return (
-            self._by_substring(query, limit) if by_substring else self._resembling(query, statistics, limit)
-        )
+        from kizami_core.retrieval.substrings import Substrings
 
-    def _resembling(self, query: Query, statistics: TermStatistics, limit: int) -> list[Chunk]:
-        """Return chunks that may hold a word with half of the trigrams of an unknown one."""
-        likeness: dict[int, float] = {}
-        left = 2 * _MAX_TRIGRAMS
-        for word in query.words:
-            surface = word.surface.lower()
-            trigrams = {surface[at : at + 3] for at in range(len(surface) - 2)}
-            is_known = any(map(statistics.document_frequency, word.terms))
-            if is_known or len(surface) < RESEMBLING_CHARACTERS or len(trigrams) > left:
-                continue
-            counts: dict[int, int] = {}
-            common = missing = 0
-            for trigram in trigrams:
-                holders = self._trigram_holders(trigram)
-                left -= 1
-                common += len(holders) == _TRIGRAM_POSTINGS
-                missing += not holders
-                if 2 * missing > len(trigrams):
-                    counts = {}
-                    break
-                for chunk_id in holders:
-                    counts[chunk_id] = counts.get(chunk_id, 0) + 1
-            for chunk_id, count in counts.items():
-                if 2 * (count + common) >= len(trigrams):
-                    likeness[chunk_id] = likeness.get(chunk_id, 0.0) + count / len(trigrams)
-        if not likeness:
-            return []
-        best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:_LOADED_AT_ONCE]
-        rows = self._connection.execute(
-            f"""
-            SELECT id FROM chunks WHERE id IN ({", ".join("?" * len(best))})
-              AND (? IS NULL OR project_path = ?) AND (? OR NOT is_agent)
-            """,  # noqa: S608 - made of constants
-            (*best, self._project_path, self._project_path, self._include_agents),
+        substrings = Substrings(
+            self._connection,
+            self._project_path,
+            include_agents=self._include_agents,
+            filters=self._filters,
+            holders=self._trigrams,
         )
-        wanted = {row[0] for row in rows}
-        return self.load([chunk_id for chunk_id in best if chunk_id in wanted], limit)
-
-    def _trigram_holders(self, trigram: str) -> list[int]:
-        """Return the newest chunks, of any project, that hold a trigram: a bounded number."""
-        holders = self._trigrams.get(trigram)
-        if holders is None:
-            rows = self._connection.execute(
-                """SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY rowid DESC LIMIT ?""",
-                (_quoted(trigram), _TRIGRAM_POSTINGS),
-            )
-            holders = self._trigrams[trigram] = [row[0] for row in rows]
-        return holders
+        if by_substring:
+            return self.load(substrings.containing(query, limit), limit)
+        return self.load(substrings.resembling(query, statistics), limit)
 
     def _with_phrases(self, filters: Filters, known: list[Chunk], limit: int) -> list[Chunk]:
         """Return chunks that hold the wanted phrases, and perhaps no word of the query as it is indexed."""
@@ -307,49 +263,6 @@ class LexicalRetriever:
             limit=limit,
             without={chunk.id for chunk in known},
         )
-
-    def _by_substring(self, query: Query, limit: int) -> list[Chunk]:
-        condition, parameters = ("1", {}) if self._filters is None else self._filters.condition()
-        trigrams = _trigrams(query.text)
-        if trigrams:
-            match = " OR ".join(map(_quoted, trigrams))
-            rows = self._connection.execute(
-                f"""
-                SELECT c.id FROM chunks_fts f JOIN chunks c ON c.id = f.rowid
-                WHERE chunks_fts MATCH :match AND (:project IS NULL OR c.project_path = :project)
-                  AND (:agents OR NOT c.is_agent) AND {condition}
-                ORDER BY f.rank LIMIT :limit
-                """,  # noqa: S608 - made of constants
-                {
-                    **parameters,
-                    "match": match,
-                    "project": self._project_path,
-                    "agents": self._include_agents,
-                    "limit": limit if self._filters is None else -1,
-                },
-            )
-        else:
-            short = query.text.strip()
-            if not short:
-                return []
-            pattern = short.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            rows = self._connection.execute(
-                f"""
-                SELECT c.id FROM chunks c
-                WHERE c.content LIKE '%' || :pattern || '%' ESCAPE '\\'
-                  AND (:project IS NULL OR c.project_path = :project)
-                  AND (:agents OR NOT c.is_agent) AND {condition}
-                ORDER BY c.created_at DESC LIMIT :limit
-                """,  # noqa: S608 - made of constants
-                {
-                    **parameters,
-                    "pattern": pattern,
-                    "project": self._project_path,
-                    "agents": self._include_agents,
-                    "limit": limit if self._filters is None else -1,
-                },
-            )
-        return self.load([row[0] for row in rows], limit)
 
     def load(self, chunk_ids: Iterable[int], limit: int) -> list[Chunk]:
         """Read chunks, in this order, until there are enough that pass the filters."""
@@ -391,22 +304,3 @@ def _best_first(scores: dict[int, float], limit: int) -> Iterator[int]:
     yield from sorted(first, key=scores.__getitem__, reverse=True)
     others = [key for key, score in scores.items() if score < least]
     yield from sorted(others, key=scores.__getitem__, reverse=True)
-
-
-def _quoted(term: str) -> str:
-    """Return a term as a string of FTS5's query language."""
-    return '"' + term.replace('"', '""') + '"'
-
-
-def _trigrams(text: str) -> list[str]:
-    """Return the distinct trigrams of a folded text, a bounded number taken evenly over its length.
-
-    Those of kana alone are left out unless there are no others: they are grammar more often than words.
-    """
-    found: dict[str, None] = {}
-    for piece in text.split():
-        for at in range(len(piece) - 2):
-            found[piece[at : at + 3]] = None
-    telling = [trigram for trigram in found if not is_hiragana(trigram)] or list(found)
-    step = max(1, -(-len(telling) // _MAX_TRIGRAMS))
-    return telling[::step]

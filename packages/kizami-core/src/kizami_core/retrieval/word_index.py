@@ -42,6 +42,11 @@ def agent_term(term: str) -> str:
     return f"\ue001{term}"
 
 
+def quoted(term: str) -> str:
+    """Return a term as a string of FTS5's query language."""
+    return '"' + term.replace('"', '""') + '"'
+
+
 def refresh(
     connection: sqlite3.Connection,
     *,
