@@ -25,10 +25,10 @@ print(*sorted(set(sys.modules) - before))
 """
 OURS = {"errors", "manifest", "resident", "resident.channel", "resident.client", "resident.endpoint"} | {
     "resident.protocol",
-    "resident.starting",
     "settings",
 }
 CORE = {"errors", "config", "json_text", "paths", "records"}
+STARTING = {"kizami_core.processes", "kizami_hybrid.resident.starting"}
 
 
 HOOK = """
@@ -70,8 +70,8 @@ def test_hook_that_is_answered_imports_a_socket_and_the_scanner(home):
     assert imported(home, "answered") - {"_json"} == expected("_socket")
 
 
-def test_hook_that_starts_the_process_imports_no_more(home):
-    assert imported(home, "absent") - {"_json"} == expected("_socket")
+def test_hook_that_starts_the_process_imports_what_starts_it_besides(home):
+    assert imported(home, "absent") - {"_json"} == expected("_socket", *STARTING)
 
 
 def modules_of_recall(home, mode):

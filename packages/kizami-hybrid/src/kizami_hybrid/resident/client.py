@@ -20,7 +20,6 @@ from kizami_core.json_text import quote
 from kizami_hybrid.resident.channel import open_channel
 from kizami_hybrid.resident.endpoint import find_endpoint
 from kizami_hybrid.resident.protocol import MAX_QUERY_CHARACTERS, ProtocolError
-from kizami_hybrid.resident.starting import start_if_due
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,6 +150,9 @@ def _ask(
         return Pending(None, str(error))
     channel = open_channel(endpoint)
     if channel is None:
+        # Only now: an answered prompt does not pay for starting a process.
+        from kizami_hybrid.resident.starting import start_if_due
+
         start_if_due(endpoint, settings, database, env, now)
         return Pending(None, is_starting=not os.path.exists(endpoint.failure_path))
     if not channel.send(fields):
