@@ -373,6 +373,35 @@ def test_no_masked_text_escapes_the_cheap_test(text):
     assert may_hold_secret(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password  b"hunter2"',
+        'password \\"hunter2\\"}',
+        "My password is\t hunter2.",
+        "トークン　を　Zm9vYmFyYmF6MTIz　に変更",
+        "API キーキー：「abc123」",
+    ],
+)
+def test_unusual_spacing_escapes_neither_the_rules_nor_the_cheap_test(text):
+    assert mask_secrets(text) != text
+    assert may_hold_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`max_tokens` と 600 トークンの節、外部キーの選択肢、主キー順",
+        "パスワードが見えるボタン、シークレットは環境から渡します",
+        "The `passage: ` prefix, three things passed: sensors, passcodes and a passKeyboard",
+        "a foreign key: the data key = the one of the table, KeyError(key)",
+        "The cookie is set by the proxy.",
+    ],
+)
+def test_talk_of_keys_and_tokens_needs_no_second_look(text):
+    assert not may_hold_secret(text)
+
+
 def test_each_private_key_of_a_text_is_masked_where_one_is_cut_off():
     text = f"{PEM_LINES}\n{END}\nand\n{BEGIN}\n{PEM_LINES}\n{END}\n{END}\n{BEGIN}\n{PEM_LINES}"
     assert mask_secrets(text) == f"{M}\n{END}\nand\n{BEGIN}\n{M}\n{END}\n{END}\n{BEGIN}\n{M}"

@@ -56,10 +56,12 @@ def reads_env_file(tool_name: str, tool_input: Mapping[str, object]) -> bool:
         return False
     command = tool_input.get("command")
     if isinstance(command, str):
-        names_file = ".env" in command.lower() and re.search(_FILE_IN_COMMAND, command, re.IGNORECASE)
-        return bool(names_file or re.search(_PRINTS_ENVIRONMENT, command, re.IGNORECASE))
+        lowered = command.lower()
+        names_file = ".env" in lowered and re.search(_FILE_IN_COMMAND, command, re.IGNORECASE)
+        may_print = "env" in lowered or "set" in lowered or "export" in lowered or "declare" in lowered
+        return bool(names_file or (may_print and re.search(_PRINTS_ENVIRONMENT, command, re.IGNORECASE)))
     paths = [path for key in _PATH_KEYS if isinstance(path := tool_input.get(key), str)]
-    return any(re.fullmatch(_PATH, path, re.IGNORECASE) for path in paths)
+    return any(".env" in path.lower() and re.fullmatch(_PATH, path, re.IGNORECASE) for path in paths)
 
 
 def writes_env_file(command: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kizami_core.privacy.literal_values import is_mixed, is_quoted_secret, is_unquoted_secret
-from kizami_core.privacy.triggers import JAPANESE_NAMES, occurrences
+from kizami_core.privacy.triggers import JAPANESE_NAMES, JAPANESE_QUALIFIERS, occurrences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 _KINDS: dict[str, Kind] = {"トークン": "token", "秘密鍵": "key", "シークレット": "secret", "キー": "key"}
 # Each of JAPANESE_NAMES holds one of these.
-_SIGNS = ("ー", "ﾊﾟｽ", "暗証番号", "合言葉", "秘密鍵")
-# "キー" alone is any key; these words before it make it a secret one.
-_QUALIFIERS = ("api", "ａｐｉ", "アクセス", "シークレット", "認証", "暗号化", "秘密")
+JAPANESE_SIGNS = ("ー", "ﾊﾟｽ", "暗証番号", "合言葉", "秘密鍵")
 # Quoted values may be Japanese; others are printable ASCII, half or full width, without what ends a sentence.
 _LINK = (
     r"(?:キー)?[」』】)）\"'`*]{0,3}[ \t\u3000]{0,9}"
@@ -41,12 +39,12 @@ _SHORTEST_TOKEN = 12
 
 def find_japanese_values(text: str, lowered: str) -> Iterator[Span]:
     """Yield the spans of values beside Japanese secret names; ``lowered`` is ``fold(text)``."""
-    if lowered.isascii() or not any([sign in lowered for sign in _SIGNS]):  # noqa: C419 - faster than a generator
-        return
     link_pattern = re.compile(_LINK)
     for word in JAPANESE_NAMES:
         for start in occurrences(lowered, word):
-            if word == "キー" and not lowered[max(0, start - 6) : start].rstrip(" _-").endswith(_QUALIFIERS):
+            if word == "キー" and not lowered[max(0, start - 6) : start].rstrip(" _-").endswith(
+                JAPANESE_QUALIFIERS
+            ):
                 continue
             link = link_pattern.match(text, start + len(word))
             if link is not None and _is_secret(text, link, _KINDS.get(word, "password")):

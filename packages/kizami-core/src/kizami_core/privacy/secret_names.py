@@ -7,8 +7,16 @@ are not, while ``DB_PASSWORD_PROD`` is: words that only say which one it is may 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from kizami_core.privacy.triggers import NAME_WORDS, fold, occurrences
+from kizami_core.privacy.triggers import (
+    KEY_QUALIFIERS,
+    NAME_RESTS,
+    NAME_SUFFIXES,
+    NAME_WORDS,
+    fold,
+    occurrences,
+)
 from kizami_core.records import Record
 
 TYPE_CHECKING = False
@@ -18,18 +26,8 @@ if TYPE_CHECKING:
 
     Kind = Literal["password", "secret", "token", "key"]
 
-# password, passwd, passphrase, passcode, pwd
-_RESTS = {"pass": ("word", "wd", "phrase", "code"), "pw": ("d",)}
-_SUFFIX = (
-    r"(?:[_-]?(?:(?i:base|prod|production|dev|development|staging|live|sandbox|local|old|new|current|previous"
-    r"|primary|secondary|confirm|confirmation|repeat|again|b64|base64|hex)(?![a-z])|\d{1,3})){0,2}(?![A-Za-z0-9_])"
-)
-# "key" says nothing by itself; these words before it make it a secret, the second line's also with a space.
-_KEY_QUALIFIERS = (
-    *("auth", "account", "master", "shared", "license", "webhook", "hmac", "jwt", "app", "consumer"),
-    *("api", "access", "secret", "private", "encryption", "signing"),
-)
-_SPACED_KEY_QUALIFIERS = _KEY_QUALIFIERS[-6:]
+_SUFFIX = rf"(?:[_-]?(?:(?i:{'|'.join(NAME_SUFFIXES)})(?![a-z])|\d{{1,3}})){{0,2}}(?![A-Za-z0-9_])"
+_SPACED_KEY_QUALIFIERS = KEY_QUALIFIERS[-6:]
 _LONGEST_QUALIFIER = 10
 _LONGEST_PREFIX = 64
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -45,6 +43,7 @@ class SecretName(Record):
     is_weak: bool
 
 
+@lru_cache(maxsize=256)  # the keys of tools' inputs
 def is_secret_name(name: str) -> bool:
     """Tell whether the value under this key, variable or field is a secret."""
     return any(found.end == len(name) for found in secret_names(name, fold(name)))
@@ -59,7 +58,7 @@ def secret_names(text: str, lowered: str) -> Iterator[SecretName]:
     for head, word in sorted(heads):
         head_end = head + len(word)
         head_end += next(
-            (len(rest) for rest in _RESTS.get(word, ()) if lowered.startswith(rest, head_end)), 0
+            (len(rest) for rest in NAME_RESTS.get(word, ()) if lowered.startswith(rest, head_end)), 0
         )
         end = suffix.match(text, head_end)
         found = _name(text, lowered, head, head_end, end.end()) if end else None
@@ -92,4 +91,4 @@ def _is_qualified_key(lowered: str, head: int) -> bool:
     before = lowered[max(0, head - _LONGEST_QUALIFIER - 1) : head]
     if before.endswith(" "):
         return before[:-1].endswith(_SPACED_KEY_QUALIFIERS)
-    return before.rstrip("_-").endswith(_KEY_QUALIFIERS)
+    return before.rstrip("_-").endswith(KEY_QUALIFIERS)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from kizami_core.privacy.command_secrets import find_command_secrets
 from kizami_core.privacy.header_secrets import find_header_secrets
-from kizami_core.privacy.japanese_values import find_japanese_values
+from kizami_core.privacy.japanese_values import JAPANESE_SIGNS, find_japanese_values
 from kizami_core.privacy.named_values import find_named_values
 from kizami_core.privacy.private_keys import find_private_keys
 from kizami_core.privacy.token_shapes import find_tokens
-from kizami_core.privacy.triggers import fold
+from kizami_core.privacy.triggers import NAME_WORDS, fold
 from kizami_core.privacy.url_secrets import find_url_secrets
 
 TYPE_CHECKING = False
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 SECRET_MARKER = "[redacted]"
 # A mask can bring a name and another value together; that settles in the second round.
 _MOST_ROUNDS = 4
+# Of the signs beside a finder one stands in every text, in lower case, in which it finds anything. Most texts
+# are short and hold none.
+_FINDERS = (
+    (NAME_WORDS, find_named_values),
+    (("auth", "bearer", "basic", "cookie"), find_header_secrets),
+    (("://",), find_url_secrets),
+    ((" -",), find_command_secrets),
+    (JAPANESE_SIGNS, find_japanese_values),
+)
 
 
 def mask_secrets(text: str) -> str:
@@ -42,19 +51,16 @@ def mask_secrets(text: str) -> str:
 def find_secrets(text: str) -> list[Span]:
     """Return the spans of secret values, from left to right, none touching another."""
     lowered = fold(text)
-    spans = sorted(
-        (
-            *find_tokens(text),
-            *find_named_values(text, lowered),
-            *find_header_secrets(text, lowered),
-            *find_url_secrets(text, lowered),
-            *find_command_secrets(text, lowered),
-            *find_japanese_values(text, lowered),
-            *(find_private_keys(text) if "-----BEGIN " in text or "-----END " in text else ()),
-        )
-    )
+    spans = list(find_tokens(text))
+    for signs, find in _FINDERS:
+        for sign in signs:
+            if sign in lowered:
+                spans += find(text, lowered)
+                break
+    if "-----BEGIN " in text or "-----END " in text:
+        spans += find_private_keys(text)
     merged: list[Span] = []
-    for start, end in spans:
+    for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:

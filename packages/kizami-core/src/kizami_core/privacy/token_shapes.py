@@ -1,8 +1,8 @@
 """Tokens that are secret by their shape alone, wherever they stand: ``ghp_…``, ``sk-ant-…``, JWTs.
 
-Issuers give their tokens a fixed beginning so that scanners find them; those are in ``TOKEN_PREFIXES``. One
-pass finds the long runs of letters, digits, ``_`` and ``-``; only those that begin like a token are looked
-at closely.
+Issuers give their tokens a fixed beginning so that scanners find them; those are in ``TOKEN_PREFIXES``. The
+long runs of letters, digits, ``_`` and ``-`` are found in the shape of a text, at the speed of
+``bytes.find``; only those that begin like a token are looked at closely.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from kizami_core.privacy.spans import Span
 
 # The shortest token known (AKIA…) has 20 characters; Slack's and Stripe's test tokens can be shorter.
-_RUN = r"(?a)\b[A-Za-z0-9_\-]{16,}+"
+_SHORTEST_RUN = 16
+# One byte for each character: "x" where it can stand in a token, else " ".
+_SHAPE = bytes(120 if chr(code).isalnum() and code < 128 or chr(code) in "_-" else 32 for code in range(256))
 # What must follow a prefix; the patterns are matched from the prefix on. Prefixes not listed take _ANY_TAIL.
 _ANY_TAIL = r"[A-Za-z0-9_\-]{16,}"
 _MIXED = r"(?=[A-Za-z_-]*[0-9])"
@@ -63,8 +65,7 @@ _FREE_START = r"(?:\A|[^A-Za-z0-9_]|\\[nrt]|%[0-9A-F]{2})\Z"
 
 def find_tokens(text: str) -> Iterator[Span]:
     """Yield the spans of tokens in ``text``, from left to right."""
-    for run in re.compile(_RUN).finditer(text):
-        start = run.start()
+    for start, run_end in _long_runs(text):
         # Nearly all runs are words of code, and end here.
         if text[start : start + 2] not in _STARTS and text[start - 1 : start] not in _LEADS:
             continue
@@ -78,13 +79,27 @@ def find_tokens(text: str) -> Iterator[Span]:
             if re.search(_FREE_START, before[: -len(prefix)]) is None:
                 continue
         else:
-            head = _unprefixed_head(before, text[start : run.end()])
+            head = _unprefixed_head(before, text[start:run_end])
             if head:
-                yield start - head, run.end()
+                yield start - head, run_end
             continue
         match = re.compile(_TAILS.get(prefix, _ANY_TAIL)).match(text, start + len(prefix))
         if match is not None:
             yield start, match.end()
+
+
+def _long_runs(text: str) -> Iterator[Span]:
+    """Yield the spans of the runs that are long enough to be tokens; none begins with a hyphen."""
+    shape = text.encode("latin-1", "replace").translate(_SHAPE)
+    start = shape.find(b"x" * _SHORTEST_RUN)
+    while start >= 0:
+        end = shape.find(b" ", start)
+        end = end if end >= 0 else len(shape)
+        while start < end and text[start] == "-":
+            start += 1
+        if end - start >= _SHORTEST_RUN:
+            yield start, end
+        start = shape.find(b"x" * _SHORTEST_RUN, end)
 
 
 def _after_escape(text: str, start: int) -> int:

@@ -13,10 +13,25 @@ if TYPE_CHECKING:
 
 # Every secret name ends in one of these words (secret_names.py); "pw" covers pwd, "pass" password and passwd.
 NAME_WORDS = ("pass", "pw", "secret", "token", "key")
+# How such a word may go on, and what may follow it to say which secret it is.
+NAME_RESTS = {"pass": ("word", "wd", "phrase", "code"), "pw": ("d",)}
+NAME_SUFFIXES = tuple(
+    """
+    base prod production dev development staging live sandbox local old new current previous primary secondary
+    confirm confirmation repeat again b64 base64 hex
+    """.split()
+)
+# "key" says nothing by itself; these words before it make it a secret, the second line's also with a space.
+KEY_QUALIFIERS = (
+    *("auth", "account", "master", "shared", "license", "webhook", "hmac", "jwt", "app", "consumer"),
+    *("api", "access", "secret", "private", "encryption", "signing"),
+)
 # What may follow a name, after what closes it; named_values.py says what each of these means.
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 _CLOSERS = "\\\"'`]*!?"
-_SEPARATORS = ("=", ":", "：", "＝", ">", "|", "+", "is ", "is:", "was ", "to ", '"', "'", "`", "(", "value")
+_SEPARATORS = ("=", ":", "：", "＝", ">", "|", "+", "is ", "is\t", "is:", "was ", "was\t", "to ", "to\t", "(", "value")
+_QUOTES = ('"', "'", "`")
+_QUOTE_PREFIXES = "\\rbfu$@"
 _COMMANDS_BEFORE = ("env ", "env\t", "arg ", "arg\t", "set ", "set\t", "setx")
 # White space between "<" and the tag's name, at most (private_tags.py allows the same).
 TAG_SPACE = 8
@@ -42,13 +57,19 @@ _SHORT_PARTS = (6, 7)
 JAPANESE_NAMES = tuple(
     "パスワード ﾊﾟｽﾜｰﾄﾞ パスフレーズ パスコード 暗証番号 合言葉 秘密鍵 トークン シークレット キー".split()
 )
+# "キー" alone is any key; these words before it make it a secret one.
+JAPANESE_QUALIFIERS = ("api", "ａｐｉ", "アクセス", "シークレット", "認証", "暗号化", "秘密")
+_JAPANESE_CLOSERS = "」』】)）\"'`*"
+_JAPANESE_LINKS = (":", "：", "=", "＝", "は", "が", "を")
+_JAPANESE_QUOTES = ("「", "『", '"', "“", "'", "`")
 # Words in lower case that headers, commands, URLs and private keys begin with.
 _OTHER_SIGNS = (
-    *"bearer authorization cookie curl wget mysql mariadb sshpass redis-cli openssl".split(),
+    *"bearer authorization curl wget mysql mariadb sshpass redis-cli openssl".split(),
     *("basic ", "basic\t", "private key", "docker login"),
     *"sig= signature= hooks.slack.com /webhooks/ :aa".split(),
-    *JAPANESE_NAMES,
 )
+# A cookie's name and what stands before it, at most.
+_COOKIE_LENGTH = 100
 
 
 def fold(text: str) -> str:
@@ -72,6 +93,8 @@ def occurrences(text: str, word: str) -> Sequence[int]:
 
 def may_hold_private(text: str) -> bool:
     """Tell whether a ``<private>`` tag can stand in ``text``."""
+    if "<" not in text and "＜" not in text:
+        return False
     lowered = fold(text)
     for start in occurrences(lowered, "private"):
         before = lowered[max(0, start - 2 * TAG_SPACE - 2) : start].rstrip().removesuffix("/").rstrip()
@@ -91,6 +114,8 @@ def may_hold_secret(text: str) -> bool:
         or _has_bot_token(text)
         or _has_named_value(lowered)
         or _has_auth(lowered)
+        or any("=" in lowered[start : start + _COOKIE_LENGTH] for start in occurrences(lowered, "cookie"))
+        or _has_japanese_value(lowered)
     )
 
 
@@ -108,11 +133,16 @@ def _has_named_value(lowered: str) -> bool:
     for word in NAME_WORDS:
         for start in occurrences(lowered, word):
             before = lowered[max(0, start - 200) : start]
-            after = lowered[start + len(word) : start + 250].lstrip(_NAME_CHARACTERS)
+            after = lowered[start + len(word) : start + 250]
+            if not _ends_name(word, before, after):
+                continue
+            after = after.lstrip(_NAME_CHARACTERS)
             closed = after.lstrip(_CLOSERS)
+            linked = closed.lstrip(", \t\r\n\u3000")
             name = before[len(before.rstrip(_NAME_CHARACTERS)) :]
             if (
-                closed.lstrip(", \t\r\n\u3000").startswith(_SEPARATORS)
+                linked.startswith(_SEPARATORS)
+                or linked.lstrip(_QUOTE_PREFIXES).startswith(_QUOTES)
                 or (closed != after and closed.startswith(","))
                 or "-" in name
                 or "login" in before
@@ -120,6 +150,45 @@ def _has_named_value(lowered: str) -> bool:
             ):
                 return True
     return False
+
+
+def _ends_name(word: str, before: str, after: str) -> bool:
+    """Tell whether a name of a secret can end in ``word`` here: not in tokens, passage or foreign_key."""
+    if word == "key":
+        return before.rstrip("_- ").endswith(KEY_QUALIFIERS) and _goes_on(after)
+    return _goes_on(after) or any(
+        after.startswith(rest) and _goes_on(after[len(rest) :]) for rest in NAME_RESTS.get(word, ())
+    )
+
+
+def _goes_on(after: str) -> bool:
+    return not ("a" <= after[:1] <= "z") or after.startswith(NAME_SUFFIXES)
+
+
+def _has_japanese_value(lowered: str) -> bool:
+    for word in JAPANESE_NAMES:
+        for start in occurrences(lowered, word):
+            if word == "キー" and not lowered[max(0, start - 9) : start].rstrip(" _-").endswith(
+                JAPANESE_QUALIFIERS
+            ):
+                continue
+            end = start + len(word)
+            closed = lowered[end : end + 64].removeprefix("キー").lstrip(_JAPANESE_CLOSERS)
+            link = closed.lstrip(" \t\u3000")
+            if link.startswith(_JAPANESE_LINKS):
+                value = link[1:].lstrip("*、 \t\u3000")
+            elif link != closed:
+                value = link
+            else:
+                continue
+            if value.startswith(_JAPANESE_QUOTES) or _is_run(value[:3]):
+                return True
+    return False
+
+
+def _is_run(text: str) -> bool:
+    """Tell whether these are printable ASCII characters, half or full width."""
+    return bool(text) and all("!" <= sign <= "~" or "！" <= sign <= "～" for sign in text)
 
 
 def _has_bot_token(text: str) -> bool:
