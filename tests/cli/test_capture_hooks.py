@@ -135,6 +135,20 @@ def test_a_client_that_keeps_no_transcripts_is_no_error_at_every_turn(home, even
     assert not home.database.exists()
 
 
+def test_the_end_of_a_session_that_was_asked_nothing_is_no_error(home):
+    """The client tells of such an end after `claude plugin install`."""
+    done = home.hook("save", fields_of(home, str(home.path / "gone.jsonl"), "SessionEnd"))
+    assert (done.out, done.err) == ("", "")
+
+
+def test_the_end_of_a_session_with_prompts_but_no_transcript_is_told(home):
+    home.hook("save", fields_of(home, home.write_transcript(QUESTION), "Stop"))
+    fields = fields_of(home, str(home.path / "gone.jsonl"), "SessionEnd")
+    home.hook("recall", {"prompt": QUESTION[0], "session_id": fields["session_id"], "cwd": fields["cwd"]})
+    done = home.hook("save", fields)
+    assert "gone.jsonl" in done.err
+
+
 def test_within_a_session_nothing_is_deleted(home):
     """Maintenance is for the end of a session."""
     home.write_config(maintenance={"maxChunkAgeDays": 1})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from kizami_core.errors import ConfigError
+from kizami_core.paths import left_out_dir
 from kizami_core.storage.connection import open_database
 
 TYPE_CHECKING = False
@@ -43,10 +44,13 @@ def save(
     path = fields.get("transcript_path", "")
     if not path and FINISH not in fields:
         raise ConfigError("the input names no transcript_path. Let Claude Code run it: kizami setup")
+    if FINISH not in fields and _is_kept_out(fields, config, env):
+        return
     _answer_signals(is_ignoring=True)
     is_over = fields.get("hook_event_name", "") not in _EVENTS_WITHIN
-    if not is_over and not os.path.exists(path):
-        return  # the client keeps no transcripts, which SessionEnd will say once
+    is_missing = FINISH not in fields and not os.path.exists(path)
+    if is_missing and not (is_over and _was_prompted(fields, env)):
+        return  # nothing was said yet, or the client keeps no transcripts, which SessionEnd will say once
     connection = open_database(config.database_path)
     try:
         if FINISH in fields:
@@ -79,8 +83,10 @@ def complete(
     try:
         path = os.path.abspath(fields.get("transcript_path", ""))
         status = os.stat(path) if os.path.isfile(path) else None
-        is_behind = status is not None and unread_bytes(
-            connection, path, status.st_size, status.st_mtime, with_agents=True
+        is_behind = (
+            status is not None
+            and unread_bytes(connection, path, status.st_size, status.st_mtime, with_agents=True)
+            and not _is_kept_out(fields, config, env)
         )
     finally:
         connection.close()
@@ -150,6 +156,30 @@ def _maintain(connection: sqlite3.Connection, config: Config, now: float, env: M
     _answer_signals(is_ignoring=False)
     run_maintenance(connection, config=config, now=now)
     prune_shown(shown_dir(env), now)
+
+
+def _is_kept_out(fields: Mapping[str, str], config: Config, env: Mapping[str, str]) -> bool:
+    """Tell whether nothing of a session is to be saved: its project is excluded, or it is left out itself.
+
+    A session that has come here from another folder may have a turn from there to save yet.
+    """
+    from kizami_core.exclusion import Exclusion
+    from kizami_core.left_out import is_left_out
+
+    path, cwd = fields.get("transcript_path", ""), fields.get("cwd", "")
+    if is_left_out(left_out_dir(env), path):
+        return True
+    exclusion = Exclusion(config.exclude_projects)
+    return bool(exclusion.reason(cwd) and exclusion.transcript_reason(path, cwd))
+
+
+def _was_prompted(fields: Mapping[str, str], env: Mapping[str, str]) -> bool:
+    """Tell whether a session had any prompt; the client tells of an end after `claude plugin install` too."""
+    from kizami_core.paths import recall_log_path
+    from kizami_core.recall_log import read_log
+
+    session_id = fields.get("session_id", "")
+    return any(entry.session_id == session_id for entry in read_log(recall_log_path(env)))
 
 
 def _answer_signals(*, is_ignoring: bool) -> None:
