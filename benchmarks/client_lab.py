@@ -27,8 +27,10 @@ from pathlib import Path
 SECONDS = 150  # for one run of the client; client_lab itself ends it after 120
 BLOCK = re.compile(r"UserPromptSubmit hook success: (<kizami-memory>.*?</kizami-memory>)", re.DOTALL)
 OVERVIEW = re.compile(r"SessionStart:(\w+) hook success: (<kizami-memory>.*?</kizami-memory>)", re.DOTALL)
-TIMED = re.compile(r"^(\S+Z) .*?Hooks: (\w+).* finished with status 0 \((\d+)ms\)", re.MULTILINE)
-ENDED = re.compile(r"^(\S+Z) .*SessionEnd:\w+ \[.*save --stdin\] completed with status 0", re.MULTILINE)
+TIMED = re.compile(
+    r"^\S+Z .*?Hooks: (\w+).*?( \(plugin \S+\))? finished with status 0 \((\d+)ms\)", re.MULTILINE
+)
+ENDED = re.compile(r"^(\S+Z) .*SessionEnd:\w+ \[.*save --stdin.*\] completed with status 0", re.MULTILINE)
 ANSWERED = re.compile(r"^(\S+Z) .*\[engine\] turn \d+ end", re.MULTILINE)
 
 DECISIONS = {
@@ -44,7 +46,7 @@ DECISIONS = {
 
 
 class Lab:
-    """A home with Kizami set up in it, the client, and the API that it talks to."""
+    """A home, the client, and the API that it talks to."""
 
     def __init__(self, options, folder):
         self.folder = folder
@@ -52,13 +54,12 @@ class Lab:
         (self.home / ".claude").mkdir(parents=True)
         (folder / "package").symlink_to(options.client / "package")
         self._tool = options.tools / "client_lab"
-        self._command = options.kizami
+        self.command = options.kizami
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._env = {**os.environ, "LAB_PORT": str(probe.getsockname()[1])}
         self._runs = 0
         self.timings = defaultdict(list)
-        self.kizami("setup")
         subprocess.run(["bash", self._tool, "start", folder], env=self._env, check=True)
 
     def stop(self):
@@ -70,7 +71,7 @@ class Lab:
         project.mkdir(exist_ok=True)
         env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         done = subprocess.run(
-            [self._command, *arguments],
+            [self.command, *arguments],
             env=env,
             cwd=project,
             capture_output=True,
@@ -79,6 +80,25 @@ class Lab:
         )
         if done.returncode:
             raise SystemExit(f"kizami {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def extend_path(self, folder):
+        """Let the client, its hooks and its tools find what is in a folder."""
+        self._env["LAB_PATH"] = str(folder)
+
+    def client(self, *arguments):
+        """Run the client to its end with these arguments; return what it printed."""
+        done = subprocess.run(
+            ["bash", self._tool, "run", self.folder, "project", *arguments],
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=SECONDS,
+            check=False,
+        )
+        if done.returncode:
+            raise SystemExit(f"claude {' '.join(map(str, arguments))}: {done.stdout}{done.stderr}")
         return done.stdout
 
     def start(self, prompt, *arguments):
@@ -162,8 +182,8 @@ class Lab:
     def _note_timings(self):
         """Take from the client's debug log how long it waited for each hook, in milliseconds."""
         log = self._debug.read_text(encoding="utf-8", errors="replace")
-        for _, event, duration in TIMED.findall(log):
-            self.timings[event].append(int(duration))
+        for event, plugin, duration in TIMED.findall(log):
+            self.timings[f"{event} (plugin)" if plugin else event].append(int(duration))
         answered, ended = ANSWERED.findall(log), ENDED.findall(log)
         if answered and ended:
             self.timings["SessionEnd"].append(round((epoch(ended[-1]) - epoch(answered[-1])) * 1000))
@@ -355,9 +375,14 @@ def faults(lab, check):
 SCENARIOS = (memory_arrives, killed_client, killed_before_the_end, copies_and_helpers, faults)
 
 
-def main():
+def set_up(lab):
+    """Install Kizami as a person does."""
+    lab.kizami("setup")
+
+
+def main(scenarios=SCENARIOS, prepare=set_up, description=__doc__):
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("tools", metavar="TOOLS", type=lambda text: Path(text).resolve())
     parser.add_argument("client", metavar="CLIENT", type=lambda text: Path(text).resolve())
@@ -371,8 +396,9 @@ def main():
     timings = defaultdict(list)
     with contextlib.ExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        for scenario in SCENARIOS:
+        for scenario in scenarios:
             lab = Lab(options, folder / scenario.__name__)
+            prepare(lab)
 
             def check(name, is_ok, detail="", scenario=scenario):
                 rows.append((scenario.__name__, "ok" if is_ok else "failed", name, detail))
@@ -384,14 +410,14 @@ def main():
             for event, values in lab.timings.items():
                 timings[event] += values
     for scenario, verdict, name, detail in rows:
-        print(f"{scenario:<20} {verdict:<8} {name:<60} {detail}")
+        print(f"{scenario:<25} {verdict:<8} {name:<60} {detail}")
     print(
         "\nms that the client waited (SessionEnd: from the last answer to the end of the save; its budget is the"
     )
     print("hook's timeout of 30 s)")
     for event, values in timings.items():
         values.sort()
-        print(f"{event:<20} median {values[len(values) // 2]:>5}  largest {values[-1]:>5}  of {len(values)}")
+        print(f"{event:<25} median {values[len(values) // 2]:>5}  largest {values[-1]:>5}  of {len(values)}")
     failed = sum(verdict == "failed" for _, verdict, _, _ in rows)
     print(f"\n{len(rows) - failed} ok, {failed} failed")
     sys.exit(1 if failed else 0)

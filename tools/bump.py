@@ -1,8 +1,9 @@
 """Give all packages of the workspace one version: ``python tools/bump.py 0.2.0``.
 
 Written are the version of each packages/*/pyproject.toml, the pins of their siblings (``~=X.Y.0``: a patch of
-one package works with the others of the same minor version) and ``kizami_core.__version__``. CHANGELOG.md
-must have a heading for the version first: what changed is for a person to say.
+one package works with the others of the same minor version), ``kizami_core.__version__`` and the version of
+the Claude Code plugin. CHANGELOG.md must have a heading for the version first: what changed is for a person
+to say.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 _VERSION = re.compile(r"(\d+\.\d+)\.\d+")
 _OWN_VERSION = re.compile(r'^version = "[^"]*"$', re.MULTILINE)
 _LIBRARY_VERSION = re.compile(r'^__version__ = "[^"]*"$', re.MULTILINE)
+_PLUGIN_VERSION = re.compile(r'^  "version": "[^"]*",$', re.MULTILINE)
 _SIBLING = re.compile(r'"(kizami-[a-z]+(?:\[[a-z,]+\])?)~=[^";]*"')
 
 
@@ -39,6 +41,9 @@ def bump(root: Path, version: str) -> list[Path]:
     library = root / "packages/kizami-core/src/kizami_core/__init__.py"
     text = library.read_text(encoding="utf-8")
     written[library] = _replace_once(_LIBRARY_VERSION, f'__version__ = "{version}"', text, library)
+    plugin = root / "plugin/.claude-plugin/plugin.json"
+    text = plugin.read_text(encoding="utf-8")
+    written[plugin] = _replace_once(_PLUGIN_VERSION, f'  "version": "{version}",', text, plugin)
     changed = [path for path, text in written.items() if path.read_text(encoding="utf-8") != text]
     for path in changed:
         path.write_text(written[path], encoding="utf-8", newline="\n")

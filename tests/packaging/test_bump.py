@@ -1,5 +1,6 @@
 """`nox -s bump` gives all packages one version."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -8,13 +9,14 @@ import tomllib
 import pytest
 
 LIBRARY = "packages/kizami-core/src/kizami_core/__init__.py"
+PLUGIN = "plugin/.claude-plugin/plugin.json"
 
 
 @pytest.fixture
 def copy(root, tmp_path):
     """The files that carry the version, in a workspace whose changelog speaks of 3.14.1."""
     files = [path.relative_to(root) for path in root.glob("packages/*/pyproject.toml")]
-    for name in (*files, LIBRARY, "tools/bump.py"):
+    for name in (*files, LIBRARY, PLUGIN, "tools/bump.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, tmp_path / name)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 3.14.1 (unreleased)\n", encoding="utf-8")
@@ -34,6 +36,7 @@ def test_one_version_stands_in_every_package_and_siblings_are_pinned_to_its_mino
     done = bump(copy, "3.14.1")
     assert (done.returncode, done.stderr) == (0, "")
     assert '\n__version__ = "3.14.1"\n' in (copy / LIBRARY).read_text(encoding="utf-8")
+    assert json.loads((copy / PLUGIN).read_text(encoding="utf-8"))["version"] == "3.14.1"
     projects = [
         tomllib.loads(path.read_text(encoding="utf-8"))["project"]
         for path in copy.glob("packages/*/pyproject.toml")

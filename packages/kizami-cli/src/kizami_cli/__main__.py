@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _HOOKS = ("recall", "save", "inject")
 # Allocations between two searches for garbage in cycles, of which a hook makes next to none.
 _GARBAGE_THRESHOLD = 100_000
-_OPTIONS_WITH_VALUE = ("--config", "--project")
+_PIPE_BYTES = 65_536
+_OPTIONS_WITH_VALUE = ("--config", "--project", "--lang", "--plugin")
 
 
 def hook_name(arguments: Sequence[str]) -> str:
@@ -42,7 +43,11 @@ def main() -> None:
         return
     gc.set_threshold(_GARBAGE_THRESHOLD)
     try:
-        if os.environ.get("KIZAMI_DISABLE", "0") in ("", "0"):
+        if os.environ.get("KIZAMI_DISABLE", "0") not in ("", "0"):
+            from kizami_cli.hooks import leave_session_out
+
+            leave_session_out(hook, os.environ)
+        elif not _is_done_elsewhere(hook, arguments):
             from kizami_cli.hooks import run_hook
 
             run_hook(hook, arguments, os.environ)
@@ -52,6 +57,20 @@ def main() -> None:
     finally:
         # Not sys.exit: Python would flush stdout once more, and a reader that has gone makes that code 120.
         os._exit(0)
+
+
+def _is_done_elsewhere(hook: str, arguments: Sequence[str]) -> bool:
+    """Tell whether this is a hook of the plugin (``--plugin EVENT``) that a settings file runs as well."""
+    if "--plugin" not in arguments[:-1]:
+        return False
+    from kizami_cli.standing_aside import stands_aside
+
+    if not stands_aside(arguments[arguments.index("--plugin") + 1], hook, os.environ):
+        return False
+    # Read all the same: a client that writes to a closed pipe would report an error.
+    while sys.stdin is not None and os.read(sys.stdin.fileno(), _PIPE_BYTES):
+        pass
+    return True
 
 
 def _run_command() -> None:

@@ -12,6 +12,7 @@ from kizami_cli import json_source
 from kizami_cli.file_replacement import FileChangedError, replace_file
 from kizami_cli.hook_command import command_line, handler, is_program_missing, is_same_command, owner_of
 from kizami_core.errors import SettingsError
+from kizami_core.messages import Message
 from kizami_core.paths import claude_config_dir
 from kizami_core.records import Record
 
@@ -71,13 +72,19 @@ def read_settings(path: str) -> SettingsFile:
         return SettingsFile(path, None, "{}\n")
     except OSError as error:
         raise SettingsError(
-            f"{path} can't be read ({error.strerror}). Mend its permissions, then try again."
+            Message(
+                "{path} can't be read ({reason}). Mend its permissions, then try again.",
+                path=path,
+                reason=error.strerror,
+            )
         ) from error
     try:
         text = original.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(
-            f"{path} is not UTF-8 text; it was left as it is. Save it as UTF-8, then try again."
+            Message(
+                "{path} is not UTF-8 text; it was left as it is. Save it as UTF-8, then try again.", path=path
+            )
         ) from error
     if not text.strip():
         text = "{}\n"
@@ -143,21 +150,34 @@ def warnings(settings: SettingsFile, program: Program) -> list[str]:
     hooks = installed_hooks(settings)
     switch = _parse(settings).member("disableAllHooks")
     if switch is not None and switch.value is True:
-        found.append('"disableAllHooks" is true there, so Claude Code runs none of them. Set it to false.')
+        found.append(
+            Message('"disableAllHooks" is true there, so Claude Code runs none of them. Set it to false.')
+        )
     found += [
-        f"{hook.event} runs Kizami together with something else; take it out there: {hook.command}"
+        Message(
+            "{event} runs Kizami together with something else; take it out there: {command}",
+            event=hook.event,
+            command=hook.command,
+        )
         for hook in hooks
         if hook.owner == "mixed"
     ]
     found += [
-        f"{hook.event} runs a program that is not there; `kizami setup` replaces it: {hook.command}"
+        Message(
+            "{event} runs a program that is not there; `kizami setup` replaces it: {command}",
+            event=hook.event,
+            command=hook.command,
+        )
         for hook in hooks
         if hook.owner == "kizami" and is_program_missing(hook.command)
     ]
     if program.is_throwaway():
         found.append(
-            f"{program.executable} lies in a cache that may be emptied. Install Kizami for good (uv tool "
-            "install kizami-cli, or pipx install kizami-cli), then run setup again."
+            Message(
+                "{program} lies in a cache that may be emptied. Install Kizami for good (uv tool install "
+                "kizami-cli, or pipx install kizami-cli), then run setup again.",
+                program=program.executable,
+            )
         )
     return found
 
@@ -175,12 +195,16 @@ def write_settings(settings: SettingsFile, text: str, now: float) -> str:
         return replace_file(settings.path, settings.original, mark + text.encode(), now)
     except FileChangedError as error:
         raise SettingsError(
-            f"{settings.path} was changed by another program just now. Run it again."
+            Message("{path} was changed by another program just now. Run it again.", path=settings.path)
         ) from error
     except OSError as error:
         raise SettingsError(
-            f"{settings.path} can't be written ({error.strerror}); it was left as it is. "
-            "Mend the permissions of its directory, then try again."
+            Message(
+                "{path} can't be written ({reason}); it was left as it is. "
+                "Mend the permissions of its directory, then try again.",
+                path=settings.path,
+                reason=error.strerror,
+            )
         ) from error
 
 
@@ -189,11 +213,15 @@ def _parse(settings: SettingsFile) -> Node:
         root = json_source.parse(settings.text)
     except ValueError as error:
         raise SettingsError(
-            f"{settings.path} is not valid JSON ({error}); it was left as it is. Comments and trailing "
-            "commas are not allowed there. Repair it, then try again."
+            Message(
+                "{path} is not valid JSON ({reason}); it was left as it is. Comments and trailing commas are "
+                "not allowed there. Repair it, then try again.",
+                path=settings.path,
+                reason=error,
+            )
         ) from error
     if root.kind != "object":
-        raise _unexpected(settings, "the file", "an object")
+        raise _unexpected(settings, Message("the file"), Message("an object"))
     return root
 
 
@@ -202,17 +230,22 @@ def _hooks_by_event(settings: SettingsFile) -> list[tuple[str, Node]]:
     if hooks is None:
         return []
     if hooks.kind != "object":
-        raise _unexpected(settings, '"hooks"', "an object")
+        raise _unexpected(settings, '"hooks"', Message("an object"))
     for event, blocks in zip(hooks.keys, hooks.children, strict=True):
         if event in EVENTS and blocks.kind != "array":
-            raise _unexpected(settings, f'"hooks.{event}"', "a list")
+            raise _unexpected(settings, f'"hooks.{event}"', Message("a list"))
     return list(zip(hooks.keys, hooks.children, strict=True))
 
 
 def _unexpected(settings: SettingsFile, what: str, wanted: str) -> SettingsError:
     return SettingsError(
-        f"{settings.path}: {what} is not {wanted}, as Claude Code's settings have it; the file was left as "
-        "it is. Repair it, then try again."
+        Message(
+            "{path}: {what} is not {wanted}, as Claude Code's settings have it; the file was left as it is. "
+            "Repair it, then try again.",
+            path=settings.path,
+            what=what,
+            wanted=wanted,
+        )
     )
 
 

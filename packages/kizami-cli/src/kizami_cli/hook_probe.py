@@ -6,33 +6,29 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 
 from kizami_cli import claude_settings
+from kizami_cli.claude_plugins import plugins_with_kizami, program_of_plugin, read_json
 from kizami_cli.hook_command import is_program_missing, is_typescript
+from kizami_cli.standing_aside import managed_settings_path
 from kizami_core.errors import SettingsError
 from kizami_core.maintenance.findings import Finding, of_error
-from kizami_core.paths import claude_config_dir
+from kizami_core.messages import Message
+from kizami_core.paths import PATH_VARIABLES
 from kizami_core.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
     from kizami_cli.claude_settings import InstalledHook, SettingsFile
     from kizami_cli.hook_command import Program
 
-_SETUP = "Run: kizami setup"
+_SETUP = Message("Run: kizami setup")
 _TIMEOUT_SECONDS = 15
 _SHOWN = 200  # characters of what a hook wrote
 _HOME_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR")
-_MANAGED = {
-    "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
-    "win32": r"C:\Program Files\ClaudeCode\managed-settings.json",
-}
-_MANAGED_ELSEWHERE = "/etc/claude-code/managed-settings.json"
 
 
 class HookSettings(Record):
@@ -66,22 +62,31 @@ def check_hooks(
         hooks = claude_settings.installed_hooks(settings, program, config)
     except SettingsError as error:
         return HookSettings({}, None, None, [of_error("hooks", error)])
-    plugins = _plugins_with_kizami(env)
+    plugins = [plugin.name for plugin in plugins_with_kizami(env) if plugin.project in ("", project)]
     ours = _one_for_each_event(hooks)
-    findings = [*_check_installed(path, hooks, ours, plugins), *_check_switches(path, project)]
+    findings = [
+        *_check_installed(path, hooks, ours, has_plugin=bool(plugins)),
+        *_check_switches(path, project),
+    ]
     if env.get("KIZAMI_DISABLE", "0") not in ("", "0"):
-        found = "KIZAMI_DISABLE is set here: a Claude Code started from this shell neither saves nor recalls."
-        findings.append(Finding("hooks", "warning", found, "Unset it where you want Kizami."))
+        found = Message(
+            "KIZAMI_DISABLE is set here: a Claude Code started from this shell neither saves nor recalls."
+        )
+        findings.append(Finding("hooks", "warning", found, Message("Unset it where you want Kizami.")))
     if program.is_throwaway():
-        found = f"{program.executable} lies in a cache that may be emptied."
-        remedy = "Install Kizami for good: uv tool install kizami-cli. Then run: kizami setup"
+        found = Message("{program} lies in a cache that may be emptied.", program=program.executable)
+        remedy = Message("Install Kizami for good: uv tool install kizami-cli. Then run: kizami setup")
         findings.append(Finding("hooks", "warning", found, remedy))
     if is_started:
         findings += _start_each(ours, env)
-    if not findings:
-        how = f"plugin {', '.join(plugins)} runs Kizami" if plugins else f"{', '.join(ours)} run Kizami"
-        findings = [Finding("hooks", "ok", f"{how}{', and it starts' if ours and is_started else ''}")]
-    named = {event: hook for event, (hook, _) in claude_settings.EVENTS.items() if event in ours}
+    if ours and not findings:
+        events = ", ".join(ours)
+        working = Message("{events} run Kizami, and it starts", events=events)
+        found = working if is_started else Message("{events} run Kizami", events=events)
+        findings = [Finding("hooks", "ok", found)]
+    findings += [_check_plugin(plugin, path, env, is_beside=bool(ours)) for plugin in plugins]
+    running = claude_settings.EVENTS if plugins else ours
+    named = {event: hook for event, (hook, _) in claude_settings.EVENTS.items() if event in running}
     changed_at = None if settings.original is None else os.stat(path).st_mtime
     return HookSettings(named, changed_at, _cleanup_days(settings), findings)
 
@@ -99,49 +104,69 @@ def _one_for_each_event(hooks: Sequence[InstalledHook]) -> dict[str, InstalledHo
 
 
 def _check_installed(
-    path: str, hooks: Sequence[InstalledHook], ours: Mapping[str, InstalledHook], plugins: Sequence[str]
+    path: str, hooks: Sequence[InstalledHook], ours: Mapping[str, InstalledHook], *, has_plugin: bool
 ) -> Iterator[Finding]:
     missing = [event for event in claude_settings.EVENTS if event not in ours]
-    if missing and not (plugins and not ours):
-        yield Finding("hooks", "problem", f"{path} doesn't run Kizami for {', '.join(missing)}", _SETUP)
-    if plugins and ours:
-        found = f"both the plugin {', '.join(plugins)} and {path} run Kizami: all is done twice"
-        remedy = "Keep one: disable the plugin in Claude Code (/plugin), or run: kizami setup --uninstall"
-        yield Finding("hooks", "warning", found, remedy)
+    if missing and not has_plugin:
+        found = Message("{path} doesn't run Kizami for {events}", path=path, events=", ".join(missing))
+        yield Finding("hooks", "problem", found, _SETUP)
     for hook in hooks:
-        where = f"{hook.event} runs"
+        run = {"event": hook.event, "command": hook.command}
         if hook.owner == "mixed":
-            found = f"{where} Kizami together with something else: {hook.command}"
-            yield Finding("hooks", "warning", found, "Take Kizami out there, then run: kizami setup")
+            found = Message("{event} runs Kizami together with something else: {command}", **run)
+            remedy = Message("Take Kizami out there, then run: kizami setup")
+            yield Finding("hooks", "warning", found, remedy)
         elif is_typescript(hook.command):
-            beside = " beside this one" if hook.event in ours else ""
-            yield Finding(
-                "hooks", "warning", f"{where} the TypeScript Kizami{beside}: {hook.command}", _SETUP
-            )
-        elif is_program_missing(hook.command):
-            yield Finding("hooks", "problem", f"{where} a program that is not there: {hook.command}", _SETUP)
-        elif hook is not ours.get(hook.event):
-            often = "more than once" if hook.event in ours else "without need"
-            yield Finding("hooks", "warning", f"{where} Kizami {often}: {hook.command}", _SETUP)
-        elif not hook.is_current:
-            found = f"{where} another Kizami than this one, or without a timeout: {hook.command}"
+            found = Message("{event} runs the TypeScript Kizami: {command}", **run)
+            if hook.event in ours:
+                found = Message("{event} runs the TypeScript Kizami beside this one: {command}", **run)
             yield Finding("hooks", "warning", found, _SETUP)
+        elif is_program_missing(hook.command):
+            found = Message("{event} runs a program that is not there: {command}", **run)
+            yield Finding("hooks", "problem", found, _SETUP)
+        elif hook is not ours.get(hook.event):
+            found = Message("{event} runs Kizami without need: {command}", **run)
+            if hook.event in ours:
+                found = Message("{event} runs Kizami more than once: {command}", **run)
+            yield Finding("hooks", "warning", found, _SETUP)
+        elif not hook.is_current:
+            found = Message(
+                "{event} runs another Kizami than this one, or without a timeout: {command}", **run
+            )
+            yield Finding("hooks", "warning", found, _SETUP)
+
+
+def _check_plugin(plugin: str, path: str, env: Mapping[str, str], *, is_beside: bool) -> Finding:
+    """Tell what an installed plugin does: its hooks stand aside for those of the settings."""
+    if is_beside:
+        found = Message(
+            "{plugin} is installed too: its hooks stand aside for those in {path}", plugin=plugin, path=path
+        )
+        return Finding("plugin", "ok", found)
+    program = program_of_plugin(env)
+    if not program:
+        found = Message("{plugin} finds no kizami on PATH: its hooks do nothing", plugin=plugin)
+        remedy = Message("Run: kizami setup (its hooks name the program by its full path)")
+        return Finding("plugin", "problem", found, remedy)
+    found = Message("{plugin} runs the hooks, with {program}", plugin=plugin, program=program)
+    return Finding("plugin", "ok", found)
 
 
 def _check_switches(path: str, project: str) -> Iterator[Finding]:
     """Find what keeps Claude Code from running hooks at all, in every settings file that counts here."""
-    managed = _MANAGED.get(sys.platform, _MANAGED_ELSEWHERE)
+    managed = managed_settings_path()
     own = (os.path.join(project, ".claude", name) for name in ("settings.json", "settings.local.json"))
     for file in dict.fromkeys((path, *own, managed)):
-        settings = _json(file)
+        settings = read_json(file)
         if settings.get("disableAllHooks") is True:
-            found = f'"disableAllHooks" is true in {file}: Claude Code runs no hooks'
-            yield Finding("hooks", "problem", found, "Set it to false, or take it out.")
+            found = Message('"disableAllHooks" is true in {file}: Claude Code runs no hooks', file=file)
+            yield Finding("hooks", "problem", found, Message("Set it to false, or take it out."))
         if file == managed and settings.get("allowManagedHooksOnly") is True:
-            found = f"{file} allows only its own hooks: Claude Code doesn't run those of Kizami"
-            yield Finding(
-                "hooks", "problem", found, "Ask who manages this machine to add Kizami's hooks there."
+            found = Message(
+                "{file} allows only its own hooks: Claude Code doesn't run those of Kizami", file=file
             )
+            remedy = Message("Ask who manages this machine to add Kizami's hooks there.")
+            yield Finding("hooks", "problem", found, remedy)
 
 
 def _start_each(ours: Mapping[str, InstalledHook], env: Mapping[str, str]) -> Iterator[Finding]:
@@ -151,7 +176,9 @@ def _start_each(ours: Mapping[str, InstalledHook], env: Mapping[str, str]) -> It
     """
     started = set()
     with tempfile.TemporaryDirectory(prefix="kizami-doctor-", ignore_cleanup_errors=True) as home:
-        probe_env = {**env, **dict.fromkeys(_HOME_VARIABLES, home)}
+        # Those would lead out of that home.
+        kept = {name: value for name, value in env.items() if name not in PATH_VARIABLES}
+        probe_env = {**kept, **dict.fromkeys(_HOME_VARIABLES, home)}
         for event, hook in ours.items():
             if hook.owner == "mixed" or is_program_missing(hook.command) or hook.command in started:
                 continue
@@ -159,8 +186,14 @@ def _start_each(ours: Mapping[str, InstalledHook], env: Mapping[str, str]) -> It
             disabled = "0" if event == "UserPromptSubmit" else "1"
             fault = _fault(hook.command, {**probe_env, "KIZAMI_DISABLE": disabled})
             if fault:
-                found = f"{event} runs what does not work ({fault}): {hook.command}"
-                yield Finding("hooks", "problem", found, f"{_SETUP}, or install Kizami anew")
+                found = Message(
+                    "{event} runs what does not work ({fault}): {command}",
+                    event=event,
+                    fault=fault,
+                    command=hook.command,
+                )
+                remedy = Message("Run: kizami setup, or install Kizami anew")
+                yield Finding("hooks", "problem", found, remedy)
 
 
 def _fault(command: str, env: Mapping[str, str]) -> str:
@@ -176,46 +209,17 @@ def _fault(command: str, env: Mapping[str, str]) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"no answer within {_TIMEOUT_SECONDS} s"
+        return Message("no answer within {seconds} s", seconds=_TIMEOUT_SECONDS)
     except OSError as error:
         return str(error)
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode:
-        return f"exit code {done.returncode}: {said[:_SHOWN]}"
+        return Message("exit code {code}: {said}", code=done.returncode, said=said[:_SHOWN])
     # Problems of a configuration that the command names are told by their own check.
     return "" if " configuration: " in said else said[:_SHOWN]
-
-
-def _plugins_with_kizami(env: Mapping[str, str]) -> list[str]:
-    """Return the ids of the installed plugins whose hooks run Kizami, but for those switched off."""
-    claude = claude_config_dir(env)
-    enabled = _json(os.path.join(claude, "settings.json")).get("enabledPlugins")
-    plugins = _json(os.path.join(claude, "plugins", "installed_plugins.json")).get("plugins")
-    found = []
-    for name, places in plugins.items() if isinstance(plugins, dict) else ():
-        if isinstance(enabled, dict) and enabled.get(name) is False:
-            continue
-        for place in places if isinstance(places, list) else [places]:
-            folder = place.get("installPath") if isinstance(place, dict) else None
-            if not isinstance(folder, str):
-                continue
-            hooks = json.dumps(_json(os.path.join(folder, "hooks", "hooks.json")))
-            if "kizami" in hooks and "--stdin" in hooks and name not in found:
-                found.append(name)
-    return found
 
 
 def _cleanup_days(settings: SettingsFile) -> float | None:
     value = json.loads(settings.text).get("cleanupPeriodDays")
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if is_number and value >= 0 else None
-
-
-def _json(path: str) -> dict[str, Any]:
-    """Return the object in a JSON file, {} for a file that is not there or holds something else."""
-    try:
-        with open(path, "rb") as file:
-            value = json.loads(file.read().decode("utf-8-sig"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kizami_core.exclusion import Exclusion
 from kizami_core.privacy import redact, redact_turn
+from kizami_core.privacy.turn_redaction import is_about_memory
 from kizami_core.records import Record
 from kizami_core.storage.chunks import NewChunk
 from kizami_core.storage.turns import NewTurn
@@ -31,12 +33,16 @@ _BATCH_CHARACTERS = 4_000_000
 class Batch(Record):
     """Turns to store, each with its working directory, and where a reading goes on that knows them.
 
-    ``is_last`` tells that the point is that of the whole file.
+    ``is_last`` tells that the point is that of the whole file. ``cwd`` is where the session began; where that
+    is kept out (``exclusion``), the directory of its first turn that is not, "" without one. ``kept_out``
+    counts the turns that are.
     """
 
     turns: Sequence[tuple[str, NewTurn]]
     point: ResumePoint
     is_last: bool
+    cwd: str
+    kept_out: int = 0
 
 
 def prepare(
@@ -54,22 +60,37 @@ def prepare(
         awaited: answers that the transcript may still lack, by the uuid of their turn.
         last_answer: returns the answer that the last turn must have, "" for no other than it has.
     """
+    exclusion = Exclusion(config.exclude_projects)
     batch: list[tuple[str, NewTurn]] = []
-    size = 0
+    size = kept_out = 0
     before: Turn | None = None
     place: Place | None = None
+
+    def take(turn: Turn, last_answer: str = "") -> None:
+        nonlocal size, kept_out
+        if exclusion.reason(turn.cwd):
+            kept_out += 1
+            return
+        if is_about_memory(turn):
+            return
+        batch.append((turn.cwd, _new_turn(turn, config, awaited.get(turn.uuid), last_answer)))
+        size += sum(len(piece.content) for piece in batch[-1][1].chunks)
+
+    def finished(point: ResumePoint, *, is_last: bool) -> Batch:
+        began = "" if exclusion.reason(point.cwd) else point.cwd
+        return Batch(batch, point, is_last, began or (batch[0][0] if batch else ""), kept_out)
+
     # A turn is prepared when the next one is there: only the last one may lack its answer.
     for turn in reader:
         if before is not None:
-            batch.append((before.cwd, _new_turn(before, config, awaited.get(before.uuid))))
-            size += sum(len(piece.content) for piece in batch[-1][1].chunks)
+            take(before)
             if len(batch) == _BATCH_TURNS or size > _BATCH_CHARACTERS:
-                yield Batch(batch, reader.reading.resume_point(place), is_last=False)
-                batch, size = [], 0
+                yield finished(reader.reading.resume_point(place), is_last=False)
+                batch, size, kept_out = [], 0, 0
         before, place = turn, reader.reading.resume
     if before is not None:
-        batch.append((before.cwd, _new_turn(before, config, awaited.get(before.uuid), last_answer())))
-    yield Batch(batch, reader.reading.resume_point(reader.reading.resume), is_last=True)
+        take(before, last_answer())
+    yield finished(reader.reading.resume_point(reader.reading.resume), is_last=True)
 
 
 def _new_turn(turn: Turn, config: Config, awaited: AwaitedAnswer | None, last_answer: str = "") -> NewTurn:

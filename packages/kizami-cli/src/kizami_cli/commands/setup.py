@@ -10,6 +10,7 @@ import time
 import click
 
 from kizami_cli import claude_settings
+from kizami_cli.claude_plugins import plugins_with_kizami, program_of_plugin
 from kizami_cli.commands.setup_hybrid import choose_hybrid, install_model, offer_vectors
 from kizami_cli.commands.setup_status import show_status
 from kizami_cli.console import count, show, show_field, size
@@ -23,10 +24,12 @@ from kizami_cli.history import (
 )
 from kizami_cli.hook_command import Program, find_program
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_cli.recommended import SETTINGS, unset, write_recommended
-from kizami_core.backfill import unsaved
+from kizami_core.backfill import split_left_out, unsaved
 from kizami_core.config import load_config
 from kizami_core.errors import ForeignSchemaError
+from kizami_core.messages import Message
 from kizami_core.paths import begin_error_log, claude_config_dir, config_path, error_log_path
 from kizami_core.retrieval import word_index
 from kizami_core.storage.connection import open_database, transaction
@@ -75,13 +78,13 @@ def command(
     upgrade it brings everything up to date.
     """
     if status and uninstall:
-        raise click.UsageError("--status and --uninstall exclude each other.")
+        raise click.UsageError(_("--status and --uninstall exclude each other."))
     if as_json and not status:
-        raise click.UsageError("--json goes with --status.")
+        raise click.UsageError(_("--json goes with --status."))
     if model_dir and not hybrid:
-        raise click.UsageError("--model-dir goes with --hybrid.")
+        raise click.UsageError(_("--model-dir goes with --hybrid."))
     if hybrid and (status or uninstall):
-        raise click.UsageError("--hybrid goes with neither --status nor --uninstall.")
+        raise click.UsageError(_("--hybrid goes with neither --status nor --uninstall."))
     invocation: Invocation = context.obj
     settings_path = claude_settings.settings_path(os.environ)
     program = find_program(sys.argv[0], sys.executable, os.environ)
@@ -108,16 +111,16 @@ def command(
 
 def _set_up_config(path: str, search_mode: str) -> None:
     if write_recommended(path, search_mode):
-        show_field("Configuration", f"{path}: written with the recommended settings")
+        show_field("Configuration", _("{path}: written with the recommended settings", path=path))
         for section, keys in SETTINGS.items():
             written = {**keys, "mode": search_mode} if section == "search" else keys
             show_field("", ", ".join(f"{section}.{key} {value}" for key, value in written.items()))
         return
-    show_field("Configuration", f"{path}: kept as it is")
+    show_field("Configuration", _("{path}: kept as it is", path=path))
     for problem in load_config(path, os.environ)[1]:
-        show_field("", f"{problem.key} {problem.message}")
+        show_field("", _("{key} {problem}", key=problem.key, problem=problem.message))
     for setting in unset(path):
-        show_field("", f"recommended, but not set: {setting}")
+        show_field("", _("recommended, but not set: {setting}", setting=setting))
 
 
 def _set_up_database(config: str) -> None:
@@ -128,8 +131,12 @@ def _set_up_database(config: str) -> None:
         connection = open_database(path)
     except ForeignSchemaError as error:
         raise ForeignSchemaError(
-            f'{error} For example: add "database": {{"path": "~/.local/share/kizami/memory-2.db"}} to '
-            f"{config}, then run `kizami setup` again. No hook was installed or changed."
+            Message(
+                '{problem} For example: add "database": {{"path": "~/.local/share/kizami/memory-2.db"}} to '
+                "{config}, then run `kizami setup` again. No hook was installed or changed.",
+                problem=error,
+                config=config,
+            )
         ) from error
     try:
         while _index_batch(connection) == _INDEX_BATCH:
@@ -138,36 +145,63 @@ def _set_up_database(config: str) -> None:
     finally:
         connection.close()
     begin_error_log(error_log_path(os.environ))
-    held = f"{count(statistics.sessions, 'session')}, {count(statistics.chunks, 'chunk')}"
-    show_field("Database", f"{path}: {f'ready ({held})' if existed else 'created'}")
+    if existed:
+        ready = _(
+            "{path}: ready ({sessions}, {chunks})",
+            path=path,
+            sessions=count(statistics.sessions, "session"),
+            chunks=count(statistics.chunks, "chunk"),
+        )
+        show_field("Database", ready)
+    else:
+        show_field("Database", _("{path}: created", path=path))
     for backup in sorted(set(glob.glob(glob.escape(path) + ".schema*")) - backups):
-        show_field("", f"brought to this version's schema; what it was before: {backup}")
+        show_field("", _("brought to this version's schema; what it was before: {backup}", backup=backup))
 
 
 def _set_up_hooks(settings: SettingsFile, program: Program, config: str, *, yes: bool) -> None:
     path = settings.path
     before = claude_settings.installed_hooks(settings, program, config)
     text = claude_settings.with_hooks(settings, program, config)
-    if text == settings.text:
-        show_field("Hooks", f"{path}: installed already, nothing changed")
-    elif not yes and sys.stdin.isatty() and not click.confirm(f"Add Kizami's hooks to {path}?", default=True):
-        show_field("Hooks", f"{path}: left as it is. `kizami setup` adds the hooks when you want them.")
+    plugins = plugins_with_kizami(os.environ)
+    serving = [plugin.name for plugin in plugins if not plugin.project and program_of_plugin(os.environ)]
+    # The plugin knows of no other configuration than the default one.
+    if serving and not before and not config:
+        show_field("Hooks", _("{plugin} runs them: {path} stays as it is", plugin=serving[0], path=path))
+        plugins = []
+    elif text == settings.text:
+        show_field("Hooks", _("{path}: installed already, nothing changed", path=path))
+    elif (
+        not yes
+        and sys.stdin.isatty()
+        and not click.confirm(_("Add Kizami's hooks to {path}?", path=path), default=True)
+    ):
+        show_field(
+            "Hooks", _("{path}: left as it is. `kizami setup` adds the hooks when you want them.", path=path)
+        )
         return
     else:
         backup = claude_settings.write_settings(settings, text, time.time())
-        show_field("Hooks", f"{path}: {', '.join(claude_settings.EVENTS)} run Kizami")
+        show_field(
+            "Hooks", _("{path}: {events} run Kizami", path=path, events=", ".join(claude_settings.EVENTS))
+        )
         for hook in before:
             if not hook.is_current and hook.owner == "kizami":
-                show_field("", f"replaced in {hook.event}: {hook.command}")
+                show_field("", _("replaced in {event}: {command}", event=hook.event, command=hook.command))
         if backup:
-            show_field("", f"what the file was before: {backup}")
+            show_field("", _("what the file was before: {backup}", backup=backup))
     for warning in claude_settings.warnings(settings, program):
-        show_field("", f"Note: {warning}")
+        show_field("", _("Note: {warning}", warning=warning))
+    for plugin in plugins:
+        beside = _("{plugin} is installed too: its hooks stand aside for these", plugin=plugin.name)
+        show_field("Plugin", beside)
     show()
     show(
-        "Each turn is saved when its answer ends, and later prompts bring back what fits them.", style="bold"
+        _("Each turn is saved when its answer ends, and later prompts bring back what fits them."),
+        style="bold",
     )
-    show("See it at work: kizami demo. What is saved: kizami list. Undo this: kizami setup --uninstall")
+    show(_("See it at work: kizami demo. What is saved: kizami list. Undo this: kizami setup --uninstall"))
+    show(_("Tab completion for your shell: kizami completion --help"))
 
 
 def _offer_history(config_file: str, *, yes: bool) -> None:
@@ -175,18 +209,24 @@ def _offer_history(config_file: str, *, yes: bool) -> None:
     config = load_config(config_file, os.environ)[0]
     connection = open_database(config.database_path)
     try:
-        files = unsaved(connection, find_transcripts(claude_config_dir(os.environ)))
+        found = unsaved(connection, find_transcripts(claude_config_dir(os.environ)))
+        files, _left_out = split_left_out(found, config=config, env=os.environ)
         if not files:
             return
         sessions = sum(not is_agent_transcript(file.path) for file in files)
-        amount = f"{count(sessions, 'session')} ({size(total_size(files))})"
+        amount = {"sessions": count(sessions, "session"), "size": size(total_size(files))}
         show()
         if not yes and not sys.stdin.isatty():
-            show(f"Claude Code keeps {amount} that are not saved. To save them: kizami backfill")
+            show(
+                _(
+                    "Claude Code keeps {sessions} ({size}) that are not saved. To save them: kizami backfill",
+                    **amount,
+                )
+            )
             return
-        question = f"Claude Code keeps {amount} that are not saved. Save them now?"
+        question = _("Claude Code keeps {sessions} ({size}) that are not saved. Save them now?", **amount)
         if not yes and not click.confirm(question, default=True):
-            show("`kizami backfill` saves them when you want them.")
+            show(_("`kizami backfill` saves them when you want them."))
             return
         tally = save_history(connection, files, config=config, workers=default_workers())
         show(describe(tally))
@@ -200,16 +240,23 @@ def _uninstall(path: str, config: str) -> None:
     settings = claude_settings.read_settings(path)
     text = claude_settings.without_hooks(settings)
     if text == settings.text:
-        show_field("Hooks", f"{path}: none of Kizami's are there, nothing changed")
+        show_field("Hooks", _("{path}: none of Kizami's are there, nothing changed", path=path))
     else:
         hooks = claude_settings.installed_hooks(settings)
         backup = claude_settings.write_settings(settings, text, time.time())
         for hook in hooks:
             if hook.owner == "kizami":
-                show_field("Hooks", f"removed from {hook.event}: {hook.command}")
-        show_field("", f"{path}, what it was before: {backup}")
+                removed = _("removed from {event}: {command}", event=hook.event, command=hook.command)
+                show_field("Hooks", removed)
+        show_field("", _("{path}, what it was before: {backup}", path=path, backup=backup))
+    for plugin in plugins_with_kizami(os.environ):
+        goes_on = _(
+            "{plugin} goes on running Kizami. To remove it: claude plugin uninstall {plugin}",
+            plugin=plugin.name,
+        )
+        show_field("Plugin", goes_on)
     database = load_config(config, os.environ)[0].database_path
-    show("Your memories and settings stay. Delete them yourself if you want them gone:")
+    show(_("Your memories and settings stay. Delete them yourself if you want them gone:"))
     show_field("", database)
     show_field("", config)
 

@@ -6,10 +6,13 @@ import os
 
 from kizami_cli import claude_settings
 from kizami_cli.backends import mode_problem
+from kizami_cli.claude_plugins import plugins_with_kizami
 from kizami_cli.console import count, show_field, show_json, size
 from kizami_cli.hook_command import is_program_missing
+from kizami_cli.language import _
 from kizami_core.config import load_config
 from kizami_core.errors import KizamiError
+from kizami_core.messages import Message
 from kizami_core.storage.connection import open_database
 from kizami_core.storage.statistics import read_statistics
 
@@ -34,19 +37,30 @@ def show_status(config: str, settings: str, program: Program, explicit_config: s
     if database["error"]:
         show_field("Database", database["error"])
     elif database["exists"]:
-        held = f"{count(database['sessions'], 'session')}, {count(database['chunks'], 'chunk')}"
-        show_field("Database", f"{database['path']}: {held}, {size(database['bytes'])}")
+        held = _(
+            "{path}: {sessions}, {chunks}, {size}",
+            path=database["path"],
+            sessions=count(database["sessions"], "session"),
+            chunks=count(database["chunks"], "chunk"),
+            size=size(database["bytes"]),
+        )
+        show_field("Database", held)
     else:
-        show_field("Database", f"{database['path']}: not there yet")
-    state = "read" if configuration["exists"] else "absent, the defaults apply"
-    show_field("Configuration", f"{configuration['path']}: {state}")
+        show_field("Database", _("{path}: not there yet", path=database["path"]))
+    if configuration["exists"]:
+        show_field("Configuration", _("{path}: read", path=configuration["path"]))
+    else:
+        show_field("Configuration", _("{path}: absent, the defaults apply", path=configuration["path"]))
     for problem in configuration["problems"]:
         show_field("", problem)
-    show_field("Hooks", f"{hooks['path']}{'' if hooks['exists'] else ': not there'}")
+    show_field("Hooks", hooks["path"] if hooks["exists"] else _("{path}: not there", path=hooks["path"]))
+    absent = _("by the plugin") if hooks["plugins"] else _("not installed")
     for event, line in hooks["events"].items():
-        show_field("", f"{event}: {line or 'not installed'}")
+        show_field("", f"{event}: {line or absent}")
+    for plugin in hooks["plugins"]:
+        show_field("Plugin", plugin)
     for warning in hooks["warnings"]:
-        show_field("", f"Note: {warning}")
+        show_field("", _("Note: {warning}", warning=warning))
 
 
 def _database_status(config: str) -> dict[str, Any]:
@@ -57,7 +71,7 @@ def _database_status(config: str) -> dict[str, Any]:
     except FileNotFoundError:
         return {**status, "exists": False}
     except KizamiError as error:
-        return {**status, "error": str(error)}
+        return {**status, "error": error.args[0]}
     try:
         statistics = read_statistics(connection)
     finally:
@@ -72,7 +86,9 @@ def _database_status(config: str) -> dict[str, Any]:
 
 def _config_status(path: str) -> dict[str, Any]:
     config, problems = load_config(path, os.environ)
-    messages = [f"{problem.key} {problem.message}" for problem in problems]
+    messages: list[str] = [
+        Message("{key} {problem}", key=problem.key, problem=problem.message) for problem in problems
+    ]
     if problem := mode_problem(config.search_mode):
         messages.append(problem)
     return {"path": path, "exists": os.path.exists(path), "problems": messages}
@@ -87,5 +103,15 @@ def _hooks_status(path: str, program: Program, config: str) -> dict[str, Any]:
         events.setdefault(hook.event, "")
         events[hook.event] = hook.command
         if hook.owner == "kizami" and not hook.is_current and not is_program_missing(hook.command):
-            warnings.append(f"{hook.event} runs another Kizami than this one; `kizami setup` replaces it.")
-    return {"path": path, "exists": settings.original is not None, "events": events, "warnings": warnings}
+            warnings.append(
+                Message(
+                    "{event} runs another Kizami than this one; `kizami setup` replaces it.", event=hook.event
+                )
+            )
+    return {
+        "path": path,
+        "exists": settings.original is not None,
+        "events": events,
+        "plugins": [plugin.name for plugin in plugins_with_kizami(os.environ)],
+        "warnings": warnings,
+    }

@@ -7,10 +7,13 @@ import time
 
 import click
 
+from kizami_cli.completion import complete_session
 from kizami_cli.console import say, show_json
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_cli.recall_receipt import memory_texts, reason, show_receipt
 from kizami_core.errors import NotFoundError
+from kizami_core.messages import Message
 from kizami_core.paths import recall_log_path, shown_dir
 from kizami_core.recall import recall
 from kizami_core.recall_log import log_entry, read_log, read_shown
@@ -21,12 +24,19 @@ if TYPE_CHECKING:
 
     from kizami_core.recall_log import LoggedRecall
 
+# `/kizami:why` is a prompt too, and not the one that it asks about.
+_OWN_COMMANDS = "/kizami:"
+
 
 @click.command("why")
 @common_options
 @click.option("--last", is_flag=True, help="Explain the last prompt in this project (the default).")
 @click.option(
-    "--session", metavar="ID", default="", help="The last prompt of this session, or as asked in it."
+    "--session",
+    metavar="ID",
+    default="",
+    help="The last prompt of this session, or as asked in it.",
+    shell_complete=complete_session,
 )
 @click.option("--prompt", metavar="TEXT", help="Ask this now, in this project, and explain it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the reason and the whole report.")
@@ -37,9 +47,9 @@ def command(invocation: Invocation, session: str, prompt: str | None, *, last: b
     Each recall of the hook leaves a receipt in Kizami's data directory; the last several hundred are kept.
     """
     if last and prompt is not None:
-        raise click.UsageError("--last and --prompt exclude each other.")
+        raise click.UsageError(_("--last and --prompt exclude each other."))
     if not invocation.config.auto_recall:
-        say("Automatic recall is off (hooks.autoRecall is false): prompts bring back nothing.")
+        say(_("Automatic recall is off (hooks.autoRecall is false): prompts bring back nothing."))
     with invocation.database() as connection:
         if prompt is None:
             entry = _logged(invocation, session)
@@ -63,15 +73,25 @@ def _logged(invocation: Invocation, session: str) -> LoggedRecall:
     """
     project = None if session else invocation.project_filter()
     for entry in reversed(read_log(recall_log_path(os.environ))):
-        if entry.session_id.startswith(session) and project in (None, entry.project_path):
+        is_own = entry.prompt.startswith(_OWN_COMMANDS)
+        if not is_own and entry.session_id.startswith(session) and project in (None, entry.project_path):
             return entry
     if session:
         raise NotFoundError(
-            f"No prompt of a session {session!r} is logged. `kizami why` explains the last one."
+            Message(
+                "No prompt of a session {session!r} is logged. `kizami why` explains the last one.",
+                session=session,
+            )
         )
-    where = "" if project is None else f" in {project}"
-    wider = "" if project is None else " --all-projects looks at all projects."
-    raise NotFoundError(f"No prompt{where} is logged yet. `kizami why --prompt TEXT` asks now.{wider}")
+    if project is None:
+        raise NotFoundError(Message("No prompt is logged yet. `kizami why --prompt TEXT` asks now."))
+    raise NotFoundError(
+        Message(
+            "No prompt in {project} is logged yet. `kizami why --prompt TEXT` asks now. --all-projects looks "
+            "at all projects.",
+            project=project,
+        )
+    )
 
 
 def _asked_now(
