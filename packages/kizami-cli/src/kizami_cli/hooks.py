@@ -18,7 +18,9 @@ from kizami_core.paths import (
     append_error_line,
     config_path,
     error_log_path,
+    left_out_dir,
     recall_log_path,
+    session_file,
     shown_dir,
     touch_run_stamp,
 )
@@ -73,6 +75,21 @@ def run_hook(hook: str, arguments: Sequence[str], env: Mapping[str, str]) -> Non
         _report(hook, _message(error, database), env, now)
 
 
+def leave_session_out(hook: str, env: Mapping[str, str]) -> None:
+    """Do nothing for a hook but mark its session, which is not to be saved later either (``left_out``)."""
+    from kizami_core.left_out import leave_out
+
+    try:
+        fields = read_input(_read_stdin())
+        session = fields.get("session_id", ""), fields.get("transcript_path", "")
+        leave_out(left_out_dir(env), *session)
+    except ConfigError:
+        return  # whoever called, it was no session
+    except OSError as error:
+        message = f"the session can't be marked as left out ({error}); a later one may save it. Free space."
+        append_error_line(error_log_path(env), _line(hook, message, time.time()))
+
+
 def recall(
     fields: Mapping[str, str],
     config: Config,
@@ -91,12 +108,15 @@ def recall(
         return
     read = time.perf_counter()
     from kizami_core import recall_log
+    from kizami_core.exclusion import Exclusion
     from kizami_core.question import question
     from kizami_core.recall_report import RecallReport
     from kizami_core.storage.projects import resolve_project
 
-    session_id = fields.get("session_id", "")
     project_path = resolve_project(fields.get("cwd", ""))
+    if Exclusion(config.exclude_projects).reason(fields.get("cwd", ""), project_path):
+        return
+    session_id = fields.get("session_id", "")
     asked = question(prompt, config)
     seconds = {"input": read - started, "open": 0.0, "load": time.perf_counter() - read}
     if isinstance(asked, RecallReport):
@@ -140,9 +160,10 @@ def recall(
             _report("recall", vectors.problem, env, now)
         report = recalled.report
         recall_log.note_shown(shown_dir(env), session_id, report.shown_ids())
-    seconds["total"] = time.perf_counter() - started
+    if session_id and os.path.lexists(session_file(left_out_dir(env), session_id)):
+        return  # of such a session no prompt is kept, not even its beginning
     own = {stage: round(1000 * duration, 2) for stage, duration in seconds.items()}
-    total = own.pop("total")
+    total = round(1000 * (time.perf_counter() - started), 2)
     report = report.replace(milliseconds={**own, **report.milliseconds, "total": total})
     entry = recall_log.log_entry(prompt, report, session_id=session_id, project_path=project_path, now=now)
     recall_log.write_log(recall_log_path(env), entry)
@@ -159,7 +180,13 @@ def _wake(config_file: str, config: Config, env: Mapping[str, str], now: float) 
 
 def inject(fields: Mapping[str, str], config: Config) -> str:
     """Return what the last sessions of the project were about, "" for silence."""
-    is_wanted = config.auto_recall and fields.get("source") not in _SOURCES_WITHOUT_OVERVIEW
+    from kizami_core.exclusion import Exclusion
+
+    is_wanted = (
+        config.auto_recall
+        and fields.get("source") not in _SOURCES_WITHOUT_OVERVIEW
+        and not Exclusion(config.exclude_projects).reason(fields.get("cwd", ""))
+    )
     connection = _open_for_reading(config) if is_wanted else None
     if connection is None:
         return ""
@@ -269,8 +296,7 @@ def _message(error: BaseException, database: str) -> str:
 
 
 def _report(hook: str, message: str, env: Mapping[str, str], now: float) -> None:
-    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-    line = " ".join(f"{moment} {hook}: {message}".split())
+    line = _line(hook, message, now)
     append_error_line(error_log_path(env), line)
     try:
         # Python escapes what the encoding of stderr can't show.
@@ -279,3 +305,8 @@ def _report(hook: str, message: str, env: Mapping[str, str], now: float) -> None
             sys.stderr.flush()
     except OSError:
         return
+
+
+def _line(hook: str, message: str, now: float) -> str:
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    return " ".join(f"{moment} {hook}: {message}".split())

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import deque
 
 from kizami_core.errors import TranscriptError
+from kizami_core.exclusion import Exclusion
+from kizami_core.left_out import is_left_out
+from kizami_core.paths import left_out_dir
 from kizami_core.reading_ahead import ReadersAhead, Request
 from kizami_core.records import Record
 from kizami_core.retrieval import word_index
@@ -23,12 +26,12 @@ from kizami_core.timestamps import format_utc
 from kizami_core.transcript.names import is_agent_transcript, session_id_of
 from kizami_core.transcript.resume import FROM_START
 from kizami_core.transcript.turns import TranscriptReader
-from kizami_core.turn_writer import TurnWriter
+from kizami_core.turn_writer import Pending, TurnWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kizami_core.config import Config
     from kizami_core.reading_ahead import Prepared, Waiting
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 # Chunks of one transaction: a tenth of a second of the write lock, so that hooks get their turn.
 _CHUNKS_AT_ONCE = 200
 _CACHE_KB = 32_000
+_LOG_PAGES = 4_000
 
 
 class Step(Record):
@@ -55,6 +59,39 @@ class Step(Record):
     chunks_written: int = 0
     is_done: bool = False
     error: str = ""
+
+
+class LeftOut(Record):
+    """A transcript that is not to be saved.
+
+    ``reason`` is the pattern or the marker file that keeps its project out, "" for a session of which
+    ``KIZAMI_DISABLE`` was set.
+    """
+
+    file: TranscriptFile
+    reason: str
+
+
+def split_left_out(
+    files: Iterable[TranscriptFile], *, config: Config, env: Mapping[str, str]
+) -> tuple[list[TranscriptFile], list[LeftOut]]:
+    """Return the transcripts to save and those to leave out, each in the order given.
+
+    Most are told by their first record. A session that was in other folders too is saved, but for its turns
+    in those that are kept out.
+    """
+    exclusion = Exclusion(config.exclude_projects)
+    marks = left_out_dir(env)
+    wanted: list[TranscriptFile] = []
+    left: list[LeftOut] = []
+    for file in files:
+        if is_left_out(marks, file.path):
+            left.append(LeftOut(file, ""))
+        elif reason := exclusion.transcript_reason(file.path):
+            left.append(LeftOut(file, reason))
+        else:
+            wanted.append(file)
+    return wanted, left
 
 
 def unsaved(connection: sqlite3.Connection, files: Iterable[TranscriptFile]) -> list[TranscriptFile]:
@@ -113,8 +150,10 @@ def backfill(
     Raises:
         StorageError: the database can't be written.
     """
-    # More than the default of 2 MB: the indexes grow at many places at once.
+    # More than the defaults of 2 MB and 1,000 pages: the indexes grow at many places at once, so many pages
+    # are written again and again before they are moved from the log into the file.
     connection.execute(f"""PRAGMA cache_size = -{_CACHE_KB}""")
+    connection.execute(f"""PRAGMA wal_autocheckpoint = {_LOG_PAGES}""")
     word_index.catch_up(connection)
     with ReadersAhead(workers, config) as readers:
         yield from _Backfill(connection, readers, config, now).run(iter(files))
@@ -154,7 +193,7 @@ class _Backfill:
         yield from self._write(group)
 
     def _look_ahead(self, files: Iterator[TranscriptFile]) -> Iterator[Step]:
-        while len(self._waiting) < self._readers.ahead:
+        while self._readers.have_room(self._waiting):
             file = next(files, None)
             if file is None:
                 return
@@ -169,24 +208,27 @@ class _Backfill:
 
     def _write(self, group: list[tuple[Request, Prepared]]) -> Iterator[Step]:
         with transaction(self._connection):
-            steps = [self._write_segment(request, prepared) for request, prepared in group]
+            pending = Pending(self._connection)
+            steps = [self._write_segment(request, prepared, pending) for request, prepared in group]
+            pending.settle()
         yield from steps
 
-    def _write_segment(self, request: Request, prepared: Prepared) -> Step:
+    def _write_segment(self, request: Request, prepared: Prepared, pending: Pending) -> Step:
         state, segment = request.state, prepared.segment
-        reading, terms = segment.reading, prepared.terms
+        reading = segment.reading
+        pending.terms.update(prepared.terms)
         own = self._writer(state, state.session_id, is_agent=is_agent_transcript(state.path))
         own.write_within(
             segment.batch,
+            pending,
             parent=segment.parent,
             path=storage_key(state.path),
             reading=reading.replace(has_sidechains=reading.has_sidechains and not segment.batch.is_last),
-            known_terms=terms,
         )
         writers = [own]
         for session_id, batch in prepared.sidechains:
             writers.append(self._writer(state, session_id, is_agent=True))
-            writers[-1].write_within(batch, parent=state.session_id, known_terms=terms)
+            writers[-1].write_within(batch, pending, parent=state.session_id)
         reports = [writer.report(prepared.read, prepared.bytes_read) for writer in writers]
         return Step(
             state.path,
@@ -210,4 +252,4 @@ class _Backfill:
 
 
 def _failed(path: str, error: TranscriptError) -> Step:
-    return Step(path, session_id_of(path), 0, is_done=True, error=str(error))
+    return Step(path, session_id_of(path), 0, is_done=True, error=error.args[0])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from kizami_core.paths import claude_config_dir
+from kizami_core.paths import claude_config_dir, left_out_dir
 from kizami_core.recording import save_transcript
 from kizami_core.segments import storage_key
 from kizami_core.storage.transcripts import unread_bytes
 from kizami_core.timestamps import epoch_seconds
-from kizami_core.transcript.names import agent_transcripts
+from kizami_core.transcript.names import agent_transcripts, session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,11 +66,15 @@ def catch_up(connection: sqlite3.Connection, *, config: Config, now: float, env:
 
     What is older is `kizami backfill`'s, on a person's word.
     """
-    from kizami_core.backfill import backfill, unsaved
+    from kizami_core import left_out
+    from kizami_core.backfill import backfill, split_left_out, unsaved
     from kizami_core.transcript.history import find_transcripts
 
     row = connection.execute("""SELECT max(applied_at) FROM schema_version""").fetchone()
     installed_at = epoch_seconds(row[0]) or 0.0
-    files = [file for file in find_transcripts(claude_config_dir(env)) if file.mtime >= installed_at]
-    for _step in backfill(connection, unsaved(connection, files), config=config, now=now):
+    files = find_transcripts(claude_config_dir(env))
+    changed = unsaved(connection, (file for file in files if file.mtime >= installed_at))
+    wanted, _ = split_left_out(changed, config=config, env=env)
+    for _step in backfill(connection, wanted, config=config, now=now):
         pass
+    left_out.prune(left_out_dir(env), {session_id_of(file.path) for file in files}, now)

@@ -10,12 +10,20 @@ from __future__ import annotations
 import os
 
 from kizami_core.json_text import parse
-from kizami_core.paths import default_database_path, expand_user
+from kizami_core.messages import Message
+from kizami_core.paths import (
+    DATABASE_VARIABLE,
+    PATH_VARIABLES,
+    default_database_path,
+    expand_user,
+    home_dir,
+    named_path,
+)
 from kizami_core.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Literal
 
     ProjectScope = bool | Literal["tiered"]
@@ -43,22 +51,44 @@ class Config(Record):
     max_chunk_age_days: float = 90.0
     max_db_size_mb: float = 100.0
     archive_max_mb: float = 200.0
+    exclude_projects: tuple[str, ...] = ()
+
+
+class Setting(Record):
+    """One setting as `kizami config` knows it.
+
+    ``key`` is ``section.key``, ``default`` the JSON value it has where it is not set; ``read`` returns what a
+    value counts as, or raises ``UnfitValue``. ``variable`` names the environment's path that wins over it.
+    """
+
+    key: str
+    default: object
+    read: Callable[[object], object]
+    variable: str = ""
 
 
 class ConfigProblem(Record):
-    """One thing in the file that can't be used, and what was done instead."""
+    """One thing in the file or in a variable that can't be used, and what was done instead.
+
+    ``message`` goes on behind the key. ``is_unknown`` tells that nothing has this name.
+    """
 
     key: str
     message: str
+    is_unknown: bool = False
 
 
-class _Invalid(Exception):  # noqa: N818 - a signal between the checks and the loader, never seen outside
-    """Carries what a value should have been."""
+class UnfitValue(Exception):  # noqa: N818 - a signal from the checks, never seen by a person
+    """Carries what a value should have been: ``wanted``."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(wanted)
+        self.wanted = wanted
 
 
 def _boolean(value: object) -> bool:
     if not isinstance(value, bool):
-        raise _Invalid("true or false")
+        raise UnfitValue(Message("true or false"))
     return value
 
 
@@ -66,7 +96,7 @@ def _number(low: float, high: float) -> Callable[[object], float]:
     def check(value: object) -> float:
         # bool is an int in Python; "0.2" (a string) was silently accepted by the TypeScript Kizami.
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            raise _Invalid(f"a number from {low:g} to {high:g}")
+            raise UnfitValue(Message("a number from {low} to {high}", low=f"{low:g}", high=f"{high:g}"))
         return float(value)
 
     return check
@@ -80,7 +110,7 @@ def _integer(low: int, high: int) -> Callable[[object], int]:
             or value != value // 1
             or not low <= value <= high
         ):
-            raise _Invalid(f"a whole number from {low} to {high}")
+            raise UnfitValue(Message("a whole number from {low} to {high}", low=low, high=high))
         return int(value)
 
     return check
@@ -88,7 +118,7 @@ def _integer(low: int, high: int) -> Callable[[object], int]:
 
 def _penalty(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN
-        raise _Invalid("a number from 0 to 1")
+        raise UnfitValue(Message("a number from {low} to {high}", low=0, high=1))
     return min(1.0, max(0.0, float(value)))
 
 
@@ -97,19 +127,29 @@ def _scope(value: object) -> ProjectScope:
         return value
     if value == "tiered":
         return "tiered"
-    raise _Invalid('true, false or "tiered"')
+    raise UnfitValue(Message('true, false or "tiered"'))
 
 
 def _fusion(value: object) -> Fusion:
     if value == "rrf" or value == "score":  # noqa: PLR1714 - so that the type is narrowed
         return value
-    raise _Invalid('"rrf" or "score"')
+    raise UnfitValue(Message('"rrf" or "score"'))
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise _Invalid("a text")
+        raise UnfitValue(Message("a text"))
     return value
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    wanted = UnfitValue(Message('a list of folders or patterns such as ["~/clients/**"]'))
+    if not isinstance(value, list):
+        raise wanted
+    for item in value:
+        if not isinstance(item, str) or not item.strip():
+            raise wanted
+    return tuple(value)
 
 
 # A century: beyond it a date leaves what SQLite's date functions can tell apart.
@@ -134,9 +174,41 @@ FIELDS: Mapping[tuple[str, str], tuple[str, Callable[[object], object]]] = {
     ("maintenance", "maxChunkAgeDays"): ("max_chunk_age_days", _number(0.01, _MAX_DAYS)),
     ("maintenance", "maxDbSizeMB"): ("max_db_size_mb", _number(1, 1_000_000)),
     ("maintenance", "archiveMaxMB"): ("archive_max_mb", _number(0, 1_000_000)),
+    ("privacy", "excludeProjects"): ("exclude_projects", _patterns),
 }
 # Sections that belong to other packages; their owners check them.
 _OTHER_SECTIONS = frozenset({"embedding"})
+
+
+def known_settings(env: Mapping[str, str]) -> list[Setting]:
+    """Return core's settings in the order of ``FIELDS``."""
+    defaults = Config(default_database_path(env))
+    settings = []
+    for (section, key), (name, check) in FIELDS.items():
+        default = getattr(defaults, name)
+        settings.append(
+            Setting(f"{section}.{key}", list(default) if isinstance(default, tuple) else default, check)
+        )
+    place, *others = settings
+    return [
+        place.replace(read=lambda value: expand_user(_text(value), env), variable=DATABASE_VARIABLE),
+        *others,
+    ]
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """Return the known setting or section that an unknown name is most like, "" where none is like it."""
+    from difflib import get_close_matches  # far too slow for a hook
+
+    keys = list(known)
+    last = name.rpartition(".")[2].lower()
+    for key in keys:
+        if key.rpartition(".")[2].lower() == last:
+            return key  # in another section, or without any
+    sections = {key.partition(".")[0] for key in keys}
+    spelled = {item.lower(): item for item in (*keys, *sorted(sections))}
+    near = get_close_matches(name.lower(), spelled, n=1)
+    return spelled[near[0]] if near else ""
 
 
 def load_config(path: str, env: Mapping[str, str]) -> tuple[Config, list[ConfigProblem]]:
@@ -152,9 +224,10 @@ def load_config(path: str, env: Mapping[str, str]) -> tuple[Config, list[ConfigP
             # Not "utf-8-sig", whose codec is a module of its own.
             data = parse(file.read().decode("utf-8").removeprefix("\ufeff"))
     except (OSError, ValueError) as error:
-        problem = ConfigProblem(
-            path, f"can't be read ({error}); the defaults are used. Repair or delete the file."
+        message = Message(
+            "can't be read ({error}); the defaults are used. Repair or delete the file.", error=error
         )
+        problem = ConfigProblem(path, message)
         return parse_config({}, env)[0], [problem]
     return parse_config(data, env)
 
@@ -167,28 +240,48 @@ def parse_config(data: object, env: Mapping[str, str]) -> tuple[Config, list[Con
     if isinstance(data, dict):
         sections = data
     else:
-        problems.append(ConfigProblem("(file)", "is not a JSON object; the defaults are used."))
+        message = Message("is not a JSON object; the defaults are used.")
+        problems.append(ConfigProblem("(file)", message))
     known_sections = {section for section, _ in FIELDS}
     for section, keys in sections.items():
         if section in _OTHER_SECTIONS:
             continue
         if section not in known_sections or not isinstance(keys, dict):
-            reason = (
-                "is not an object" if section in known_sections else "is no section of Kizami's configuration"
+            is_known = section in known_sections
+            message = (
+                Message("is not an object; it is ignored.")
+                if is_known
+                else Message("is no section of Kizami's configuration; it is ignored.")
             )
-            problems.append(ConfigProblem(section, f"{reason}; it is ignored."))
+            problems.append(ConfigProblem(section, message, not is_known))
             continue
         for key, value in keys.items():
             field = FIELDS.get((section, key))
             if field is None:
-                problems.append(ConfigProblem(f"{section}.{key}", "is no setting of Kizami; it is ignored."))
+                message = Message("is no setting of Kizami; it is ignored.")
+                problems.append(ConfigProblem(f"{section}.{key}", message, is_unknown=True))
                 continue
             try:
                 values[field[0]] = field[1](value)
-            except _Invalid as wanted:
-                problems.append(ConfigProblem(f"{section}.{key}", f"must be {wanted}; the default is used."))
+            except UnfitValue as unfit:
+                message = Message("must be {wanted}; the default is used.", wanted=unfit.wanted)
+                problems.append(ConfigProblem(f"{section}.{key}", message))
+    problems += [
+        ConfigProblem(variable, Message("must be an absolute path; it is ignored."))
+        for variable in PATH_VARIABLES
+        if env.get(variable) and not named_path(env, variable)
+    ]
     chosen = values.get("database_path")
-    values["database_path"] = (
+    values["database_path"] = named_path(env, DATABASE_VARIABLE) or (
         expand_user(chosen, env) if isinstance(chosen, str) else default_database_path(env)
     )
+    patterns = values.get("exclude_projects")
+    if isinstance(patterns, tuple):
+        values["exclude_projects"] = tuple(_at_home(pattern, env) for pattern in patterns)
     return Config(**values), problems  # type: ignore[arg-type]  # each value passed the check of its field
+
+
+def _at_home(pattern: str, env: Mapping[str, str]) -> str:
+    """Expand a leading ``~``; a pattern need not be a path, so nothing else is done to it."""
+    is_in_home = pattern == "~" or pattern.startswith(("~/", "~\\"))
+    return home_dir(env) + pattern[1:] if is_in_home else pattern

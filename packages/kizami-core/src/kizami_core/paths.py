@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+# What names a place itself; each wins over what a configuration file says.
+CONFIG_VARIABLE = "KIZAMI_CONFIG"
+DATA_VARIABLE = "KIZAMI_DATA_DIR"
+DATABASE_VARIABLE = "KIZAMI_DATABASE"
+PATH_VARIABLES = (CONFIG_VARIABLE, DATA_VARIABLE, DATABASE_VARIABLE)
+_MAX_FILE_NAME = 200  # characters
+
+
 def home_dir(env: Mapping[str, str]) -> str:
     """Return the user's home directory (``HOME``, on Windows ``USERPROFILE``)."""
     names = ("USERPROFILE", "HOME") if os.name == "nt" else ("HOME",)
@@ -27,14 +35,22 @@ def _base_dir(env: Mapping[str, str], variable: str, *default: str) -> str:
     return value if os.path.isabs(value) else os.path.join(home_dir(env), *default)
 
 
+def named_path(env: Mapping[str, str], variable: str) -> str:
+    """Return the path in a variable of Kizami's own, "" unless it is absolute, as for the XDG ones."""
+    value = env.get(variable, "")
+    return value if os.path.isabs(value) else ""
+
+
 def config_path(env: Mapping[str, str]) -> str:
-    """Return the path of Kizami's ``config.json``."""
-    return os.path.join(_base_dir(env, "XDG_CONFIG_HOME", ".config"), "kizami", "config.json")
+    """Return the path of Kizami's ``config.json``: ``KIZAMI_CONFIG``, else by ``XDG_CONFIG_HOME``."""
+    base = _base_dir(env, "XDG_CONFIG_HOME", ".config")
+    return named_path(env, CONFIG_VARIABLE) or os.path.join(base, "kizami", "config.json")
 
 
 def data_dir(env: Mapping[str, str]) -> str:
-    """Return the directory of the database, its backups and the error log."""
-    return os.path.join(_base_dir(env, "XDG_DATA_HOME", ".local", "share"), "kizami")
+    """Return the directory of all that Kizami keeps: ``KIZAMI_DATA_DIR``, else by ``XDG_DATA_HOME``."""
+    base = _base_dir(env, "XDG_DATA_HOME", ".local", "share")
+    return named_path(env, DATA_VARIABLE) or os.path.join(base, "kizami")
 
 
 def default_database_path(env: Mapping[str, str]) -> str:
@@ -55,6 +71,18 @@ def recall_log_path(env: Mapping[str, str]) -> str:
 def shown_dir(env: Mapping[str, str]) -> str:
     """Return the directory of what each running session was shown (``recall_log``)."""
     return os.path.join(data_dir(env), "shown")
+
+
+def left_out_dir(env: Mapping[str, str]) -> str:
+    """Return the directory of marks for sessions that are not to be saved (``left_out``)."""
+    return os.path.join(data_dir(env), "left-out")
+
+
+def session_file(folder: str, session_id: str) -> str:
+    """Return a session's file in a folder. Ids are UUIDs; what may be no file's name is spelled in digits."""
+    is_plain = session_id.isascii() and session_id.replace("-", "a").isalnum()
+    name = session_id if is_plain else "x-" + session_id.encode("utf-8", "replace").hex()
+    return os.path.join(folder, name[:_MAX_FILE_NAME])
 
 
 def run_stamp_path(env: Mapping[str, str], event: str) -> str:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from kizami_cli.console import count, show, show_json, size
+from kizami_cli.console import count, say, show, show_json, size
 from kizami_cli.history import (
     Failure,
     default_workers,
@@ -20,8 +20,10 @@ from kizami_cli.history import (
     total_size,
 )
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.kept_out import told_left_out
+from kizami_cli.language import _
 from kizami_cli.progress import progress
-from kizami_core.backfill import count_turns, unsaved, within_project
+from kizami_core.backfill import count_turns, split_left_out, unsaved, within_project
 from kizami_core.errors import TranscriptError
 from kizami_core.paths import claude_config_dir
 from kizami_core.storage.connection import open_database
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
+    from kizami_core.backfill import LeftOut
     from kizami_core.transcript.history import TranscriptFile
 
 _MAX_WORKERS = 16
@@ -67,21 +70,29 @@ def command(
             TemporaryDirectory() as folder,
             closing(open_database(os.path.join(folder, "empty.db"))) as connection,
         ):
-            _show_plan(connection, files, _wanted(invocation, connection, files), as_json=as_json)
+            wanted, left_out = _wanted(invocation, connection, files)
+            _show_plan(connection, files, wanted, left_out, as_json=as_json)
         return
     with invocation.database(read_only=dry_run) as connection:
-        wanted = _wanted(invocation, connection, files)
+        wanted, left_out = _wanted(invocation, connection, files)
         if dry_run:
-            _show_plan(connection, files, wanted, as_json=as_json)
+            _show_plan(connection, files, wanted, left_out, as_json=as_json)
             return
         chosen = default_workers() if workers is None else workers
         tally = save_history(connection, wanted, config=invocation.config, workers=chosen)
         if as_json:
             show_json(tally.as_dict())
         elif not wanted:
-            show(f"Nothing to do: {count(len(files), 'transcript')} on disk, all saved.")
+            on_disk = count(len(files), "transcript")
+            show(
+                _("Nothing to do: {transcripts} on disk, all saved.", transcripts=on_disk)
+                if not left_out
+                else _("Nothing to do: {transcripts} on disk, the others are saved.", transcripts=on_disk)
+            )
         else:
             show(describe(tally))
+        if left_out and not as_json:
+            say(_(told_left_out(left_out)))
         if tally.chunks_written:
             say_what_maintenance_takes(connection, invocation.config, now)
     _end(tally.failures, as_json=as_json)
@@ -89,16 +100,23 @@ def command(
 
 def _wanted(
     invocation: Invocation, connection: sqlite3.Connection, files: Sequence[TranscriptFile]
-) -> list[TranscriptFile]:
-    found = unsaved(connection, files)
+) -> tuple[list[TranscriptFile], list[LeftOut]]:
+    found, left_out = split_left_out(unsaved(connection, files), config=invocation.config, env=os.environ)
     project = invocation.project_filter(is_default_all=True)
-    return found if project is None else list(within_project(connection, found, project))
+    if project is None:
+        return found, left_out
+    of_project = set(within_project(connection, [transcript.file for transcript in left_out], project))
+    return (
+        list(within_project(connection, found, project)),
+        [transcript for transcript in left_out if transcript.file in of_project],
+    )
 
 
 def _show_plan(
     connection: sqlite3.Connection,
     files: Sequence[TranscriptFile],
     wanted: Sequence[TranscriptFile],
+    left_out: Sequence[LeftOut],
     *,
     as_json: bool,
 ) -> None:
@@ -109,7 +127,7 @@ def _show_plan(
             try:
                 turns += count_turns(connection, file)
             except TranscriptError as error:
-                failures.append(Failure(file.path, str(error)))
+                failures.append(Failure(file.path, error.args[0]))
             advance(file.size)
     if as_json:
         plan = {
@@ -117,13 +135,21 @@ def _show_plan(
             "transcripts": len(wanted),
             "bytes": total_size(wanted),
             "turns": turns,
+            "left_out": len(left_out),
         }
         show_json({**plan, "failures": [failure.as_dict() for failure in failures]})
     else:
-        amount = (
-            f"{count(len(wanted), 'transcript')} ({size(total_size(wanted))}) with {count(turns, 'turn')}"
+        show(
+            _(
+                "Would save {transcripts} ({bytes}) with {turns}, of {on_disk:,} on disk.",
+                transcripts=count(len(wanted), "transcript"),
+                bytes=size(total_size(wanted)),
+                turns=count(turns, "turn"),
+                on_disk=len(files),
+            )
         )
-        show(f"Would save {amount}, of {len(files):,} on disk.")
+        if left_out:
+            show(_(told_left_out(left_out)))
     _end(failures, as_json=as_json)
 
 

@@ -9,6 +9,12 @@ import click
 
 from kizami_cli.console import count, show, show_json
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
+from kizami_core.errors import ConfigError
+from kizami_core.exclusion import Exclusion
+from kizami_core.left_out import take_in
+from kizami_core.messages import Message
+from kizami_core.paths import left_out_dir
 from kizami_core.recording import save_transcript
 
 
@@ -19,25 +25,49 @@ from kizami_core.recording import save_transcript
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the report.")
 @click.pass_obj
 def command(invocation: Invocation, path: str, *, stdin: bool, as_json: bool) -> None:  # noqa: ARG001 - for --help
-    """Save a transcript of Claude Code's (~/.claude/projects/…/….jsonl). Saving it again is harmless."""
+    """Save a transcript of Claude Code's (~/.claude/projects/…/….jsonl). Saving it again is harmless.
+
+    A session that was left out because KIZAMI_DISABLE was set is saved too, and by the hooks from then on.
+    """
+    path = os.path.abspath(path)
+    cwd = os.path.abspath(invocation.project) if invocation.project else ""
+    if reason := Exclusion(invocation.config.exclude_projects).transcript_reason(path, cwd):
+        raise ConfigError(
+            Message(
+                "Nothing was saved: {reason} keeps the project of this session out. "
+                "Take that away, then save it again.",
+                reason=reason,
+            )
+        )
     with invocation.database(read_only=False) as connection:
         report = save_transcript(
-            connection,
-            os.path.abspath(path),
-            config=invocation.config,
-            now=time.time(),
-            cwd=os.path.abspath(invocation.project) if invocation.project else "",
-            from_start=True,
+            connection, path, config=invocation.config, now=time.time(), cwd=cwd, from_start=True
         )
+    take_in(left_out_dir(os.environ), path)
     if as_json:
         show_json(report.as_dict())
         return
-    show(f"Session {report.session_id} of {report.project_path}")
-    written = f"{count(report.turns_written, 'turn')} written ({count(report.chunks_written, 'chunk')})"
-    show(f"{written}, {report.turns_unchanged:,} known already")
+    show(_("Session {session} of {project}", session=report.session_id, project=report.project_path))
+    show(
+        _(
+            "{turns} written ({chunks}), {known:,} known already",
+            turns=count(report.turns_written, "turn"),
+            chunks=count(report.chunks_written, "chunk"),
+            known=report.turns_unchanged,
+        )
+    )
+    if report.turns_kept_out:
+        left = count(report.turns_kept_out, "turn")
+        show(
+            _(
+                "{turns} left out: privacy.excludeProjects or a .kizamiignore keeps their folder out",
+                turns=left,
+            )
+        )
     if report.read.broken_lines:
-        show(f"{count(report.read.broken_lines, 'line')} could not be read and were skipped")
+        broken = count(report.read.broken_lines, "line")
+        show(_("{lines} could not be read and were skipped", lines=broken))
     if report.read.skipped_types:
         types = sorted(report.read.skipped_types.items())
         skipped = ", ".join(f"{name} {number:,}" for name, number in types)
-        show(f"Not conversation: {skipped}")
+        show(_("Not conversation: {skipped}", skipped=skipped))
