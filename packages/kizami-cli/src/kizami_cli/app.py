@@ -10,21 +10,29 @@ from __future__ import annotations
 import difflib
 import keyword
 import os
+import sys
 import time
 import traceback
 from importlib import import_module
 
 import click
 
+from kizami_cli import completion
 from kizami_cli.console import prepare_streams
+from kizami_cli.help_text import in_chosen_language
 from kizami_cli.invocation import common_options
+from kizami_cli.language import _, chosen_language, error_text, use_language
 from kizami_core import __version__
 from kizami_core.errors import KizamiError
 from kizami_core.paths import append_error_line, error_log_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from importlib.metadata import EntryPoint
+    from typing import Any
+
+    from click.shell_completion import CompletionItem
 
 _GROUP = "kizami.commands"
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -51,6 +59,8 @@ BUILT_IN = {
     "project": "List the projects; bring the memories of a moved folder to its new place.",
     "export": "Write the memories as an archive, JSON or Markdown.",
     "import": "Bring in archives: another machine's memories, a backup, what maintenance took.",
+    "config": "Show the settings and where each comes from, and change them.",
+    "completion": "Print the script by which bash, zsh or fish completes commands and ids.",
     "save": "Save a transcript (a hook with --stdin).",
     "recall": "Print what a prompt would bring back (a hook with --stdin).",
     "inject": "Print what a new session would be told (a hook with --stdin).",
@@ -67,6 +77,18 @@ ELSEWHERE = {
 class CommandTable(click.Group):
     """The commands by name, imported late."""
 
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **options: Any) -> Any:
+        """Choose the language before anything is read or said in it, then run."""
+        prepare_streams()
+        arguments = sys.argv[1:] if args is None else args
+        use_language(chosen_language(arguments, os.environ))
+        try:
+            return click.Group.main(in_chosen_language(self), args, *rest, **options)
+        except Exception:
+            if completion.VARIABLE in os.environ:
+                sys.exit(1)  # in silence, while a person types
+            raise
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return all names, the built-in ones first."""
         return [*BUILT_IN, *sorted(set(_entry_points()) - set(BUILT_IN))]
@@ -76,9 +98,9 @@ class CommandTable(click.Group):
         if cmd_name in BUILT_IN:
             module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
             command: click.Command = import_module(f"kizami_cli.commands.{module}").command
-            return command
+            return in_chosen_language(command)
         entry_point = _entry_points().get(cmd_name)
-        return None if entry_point is None else _with_common_options(entry_point.load())
+        return None if entry_point is None else in_chosen_language(_with_common_options(entry_point.load()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -86,35 +108,50 @@ class CommandTable(click.Group):
         """Find the command, or say what could have been meant."""
         name = args[0]
         command = self.get_command(ctx, name)
-        if command is not None:
+        if command is not None or ctx.resilient_parsing:
             return name, command, args[1:]
         if name in ELSEWHERE:
             package = ELSEWHERE[name]
             extra = package.removeprefix("kizami-")
             raise click.ClickException(
-                f"`kizami {name}` belongs to the package {package}, which is not installed. Install it: "
-                f'pip install {package} (or: uv tool install "kizami-cli[{extra}]")'
+                _(
+                    "`kizami {name}` belongs to the package {package}, which is not installed. Install it: "
+                    'pip install {package} (or: uv tool install "kizami-cli[{extra}]")',
+                    name=name,
+                    package=package,
+                    extra=extra,
+                )
             )
         near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
-        hint = f" Did you mean `kizami {near[0]}`?" if near else " `kizami --help` lists the commands."
-        raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
+        if near:
+            raise click.UsageError(
+                _("There is no command {name!r}. Did you mean `kizami {near}`?", name=name, near=near[0]), ctx
+            )
+        raise click.UsageError(
+            _("There is no command {name!r}. `kizami --help` lists the commands.", name=name), ctx
+        )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands for --help without importing the built-in ones."""
-        rows = list(BUILT_IN.items())
+        rows = [(name, _(line)) for name, line in BUILT_IN.items()]
         for name in self.list_commands(ctx)[len(BUILT_IN) :]:
             command = self.get_command(ctx, name)
             rows.append((name, command.get_short_help_str() if command else ""))
-        with formatter.section("Commands"):
+        with formatter.section(_("Commands")):
             formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Return the commands, or where an option is begun the options."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return completion.complete_commands(BUILT_IN, ELSEWHERE, incomplete, _)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; what goes wrong becomes one line and an exit code, never a traceback."""
-        prepare_streams()
         try:
             return super().invoke(ctx)
         except KizamiError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(error_text(error)) from error
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
         except (click.ClickException, click.exceptions.Exit, click.Abort, OSError) as error:
@@ -130,7 +167,11 @@ def _note_bug(error: Exception) -> str:
     log = error_log_path(os.environ)
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     append_error_line(log, f"{moment} kizami: {''.join(traceback.format_exception(error))}")
-    return f"{type(error).__name__}: {error}. This is a fault of Kizami; its details are in {log}."
+    return _(
+        "{error}. This is a fault of Kizami; its details are in {log}.",
+        error=f"{type(error).__name__}: {error}",
+        log=log,
+    )
 
 
 def _with_common_options(command: click.Command) -> click.Command:

@@ -13,6 +13,7 @@ Whatever fails there costs the person no prompt: the search goes on in core mode
 from __future__ import annotations
 
 from kizami_core.errors import ConfigError
+from kizami_core.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _MODES = {"core": ("kizami_core", "kizami-core"), "hybrid": ("kizami_hybrid", "k
 def mode_problem(mode: str) -> str:
     """Say why a mode can't run, "" when it can. The search itself then goes on in core mode."""
     if mode not in _MODES:
-        return f'search.mode must be "core" or "hybrid", not "{mode}"; core mode is used.'
+        return Message('search.mode must be "core" or "hybrid", not "{mode}"; core mode is used.', mode=mode)
     name, distribution = _MODES[mode]
     try:
         if mode != "core":
@@ -51,9 +52,11 @@ def mode_problem(mode: str) -> str:
     except ModuleNotFoundError as error:
         if error.name != name:
             return _broken(mode, error)
-        return (
-            f'search.mode is "{mode}", but {distribution} is not installed; core mode is used. '
-            f"Install it beside kizami-cli: pip install {distribution}"
+        return Message(
+            'search.mode is "{mode}", but {distribution} is not installed; core mode is used. '
+            "Install it beside kizami-cli: pip install {distribution}",
+            mode=mode,
+            distribution=distribution,
         )
     except Exception as error:  # noqa: BLE001 - of another package, perhaps half installed
         return _broken(mode, error)
@@ -76,9 +79,13 @@ def installation(mode: str) -> ModuleType:
         if error.name != name:
             raise
         raise ConfigError(
-            f"{distribution} is not installed, so nothing was set up. Install it beside kizami-cli: "
-            f"pip install {distribution}. Without --{mode} `kizami setup` sets up core mode, which needs no "
-            "model and no download."
+            Message(
+                "{distribution} is not installed, so nothing was set up. Install it beside kizami-cli: "
+                "pip install {distribution}. Without --{mode} `kizami setup` sets up core mode, which needs "
+                "no model and no download.",
+                distribution=distribution,
+                mode=mode,
+            )
         ) from error
 
 
@@ -183,8 +190,9 @@ def _import(name: str) -> ModuleType:
 
 
 def _broken(mode: str, error: Exception) -> str:
-    reason = f"{type(error).__name__}: {error}"
-    return (
-        f'search.mode is "{mode}", which fails ({reason}); core mode is used. '
-        "Bring all packages to one version: pip install --upgrade kizami-cli kizami-hybrid"
+    return Message(
+        'search.mode is "{mode}", which fails ({reason}); core mode is used. '
+        "Bring all packages to one version: pip install --upgrade kizami-cli kizami-hybrid",
+        mode=mode,
+        reason=f"{type(error).__name__}: {error}",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kizami_cli.chunk_text import chunk_json, first_line
 from kizami_cli.console import count, show, show_field, show_table
+from kizami_cli.language import _
 from kizami_core.calibration import GATES
 from kizami_core.privacy import redact_for_display
 from kizami_core.retrieval.snippet import cut
@@ -27,14 +28,23 @@ def show_curve(calibration: Calibration, present: float, chosen: float | None) -
     projects = len({chunk.project_path for chunk in prompts})
     show_field(
         "Sample",
-        f"{count(len(prompts), 'prompt')} of {count(projects, 'project')}, {days[0]} to {days[-1]}",
+        _(
+            "{prompts} of {projects}, {begin} to {end}",
+            prompts=count(len(prompts), "prompt"),
+            projects=count(projects, "project"),
+            begin=days[0],
+            end=days[-1],
+        ),
     )
     if calibration.steering:
-        show_field("", f"{calibration.steering:,} of them only steer: nothing is ever shown for these")
+        show_field(
+            "",
+            _("{count:,} of them only steer: nothing is ever shown for these", count=calibration.steering),
+        )
     show()
-    marks: dict[float, list[str]] = {present: ["present"]}
+    marks: dict[float, list[str]] = {present: [_("present")]}
     if chosen is not None:
-        marks.setdefault(chosen, []).append("chosen")
+        marks.setdefault(chosen, []).append(_("chosen"))
     show_table(
         ("Gate", "Own prompts", "Unrelated memories", "Found again", ""),
         [
@@ -50,9 +60,9 @@ def show_curve(calibration: Calibration, present: float, chosen: float | None) -
         right=("Gate", "Own prompts", "Unrelated memories", "Found again"),
     )
     show()
-    show_field("Own prompts", "as they were asked then: something would have been shown")
-    show_field("Unrelated", "in an unrelated project: false (true rate within, 95 %)")
-    show_field("Found again", "with half their words: their own turn would have been shown")
+    show_field("Own prompts", _("as they were asked then: something would have been shown"))
+    show_field("Unrelated", _("in an unrelated project: false (true rate within, 95 %)"))
+    show_field("Found again", _("with half their words: their own turn would have been shown"))
 
 
 def show_examples(calibration: Calibration, gate: float) -> None:
@@ -61,7 +71,7 @@ def show_examples(calibration: Calibration, gate: float) -> None:
     if not near:
         return
     show()
-    show(f"Nearest to the gate of {gate:.2f} (kizami calibrate --review asks you about them):")
+    show(_("Nearest to the gate of {gate:.2f} (kizami calibrate --review asks you about them):", gate=gate))
     for asked in sorted(near, key=_relevance, reverse=True):
         assert asked.best is not None
         memory = asked.best.chunk

@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 
 from kizami_cli.console import local_time, show, visible
+from kizami_cli.language import _
+from kizami_core.messages import Message
 from kizami_core.privacy import redact_for_display
 from kizami_core.records import Metadata
 from kizami_core.transcript.rendering import ASSISTANT_MARK, USER_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from kizami_core.records import Chunk
+    from kizami_core.storage.marks import Mark
+
+MARK_NAMES: Mapping[Mark, Message] = {"muted": Message("muted"), "pinned": Message("pinned")}
 
 
 def show_chunk(
@@ -24,26 +29,34 @@ def show_chunk(
     session: str = "",
     project: str = "",
     relevance: str = "",
-    labels: Sequence[str] = (),
-    find_spans: Callable[[str], Sequence[tuple[int, int]]] = lambda _: (),
+    labels: Sequence[Mark] = (),
+    find_spans: Callable[[str], Sequence[tuple[int, int]]] = lambda _text: (),
 ) -> None:
     """Write a chunk to stdout: ``text`` is its content or the part to show, indented under its title.
 
-    ``labels`` are words that end the title ("muted"). ``find_spans`` finds the parts that stand out on a
+    ``labels`` end the title. ``find_spans`` finds the parts that stand out on a
     terminal, as (begin, end), in the text that is shown.
     """
-    title = [
-        f"#{chunk.id}",
-        local_time(chunk.created_at),
-        *([os.path.basename(project)] if project else []),
-        *([f"session {session}"] if session else []),
-        *([f"relevance {relevance}"] if relevance else []),
-        *labels,
-    ]
-    show("  ".join(title), style="bold")
+    title = chunk_title(chunk, session=session, project=project, relevance=relevance, labels=labels)
+    show(title, style="bold")
     shown = visible(redact_for_display(text))
     show(shown, indent=2, spans=find_spans(shown))
     show()
+
+
+def chunk_title(
+    chunk: Chunk, *, session: str = "", project: str = "", relevance: str = "", labels: Sequence[Mark] = ()
+) -> str:
+    """Return the line that names a chunk."""
+    parts = [
+        f"#{chunk.id}",
+        local_time(chunk.created_at),
+        *([os.path.basename(project)] if project else []),
+        *([_("session {session}", session=session)] if session else []),
+        *([_("relevance {relevance}", relevance=relevance)] if relevance else []),
+        *(_(MARK_NAMES[mark]) for mark in labels),
+    ]
+    return visible("  ".join(parts))
 
 
 def first_line(chunk: Chunk) -> str:

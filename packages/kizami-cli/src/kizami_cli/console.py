@@ -2,6 +2,8 @@
 
 On a terminal rich draws the tables (it knows that Japanese characters take two columns, and NO_COLOR); in a
 pipe the same rows are plain lines with tabs between the columns. JSON is always UTF-8.
+
+Labels, headings and every ``Message`` are shown in the chosen language; a ``Message`` in JSON stays English.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ from datetime import UTC, datetime
 
 import click
 
+from kizami_cli.language import _
+from kizami_cli.text_width import columns_of
 from kizami_core.errors import ConfigError
+from kizami_core.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,28 +58,32 @@ def show(text: str = "", *, indent: int = 0, style: str = "", spans: Sequence[tu
             click.echo(f"{' ' * indent}{line}".rstrip())
         return
     from rich.padding import Padding
-    from rich.text import Text
 
-    styled = Text(visible(text), style=style)
+    from kizami_cli.wide_text import WideText
+
+    styled = WideText(visible(text), style=style)
     for begin, end in spans:
         styled.stylize(_SPAN_STYLE, begin, end)
     block = Padding(styled, (0, 0, 0, indent), expand=False)
-    _rich_console().print(block if text else "")
+    rich_console().print(block if text else "")
 
 
 def show_field(label: str, text: str) -> None:
     """Write a line with a label before it (none: the line goes on with what the last label began)."""
+    name = _(label.lstrip())
+    label = f"{label[: -len(label.lstrip())] if name else label}{name}"
     if not sys.stdout.isatty():
-        click.echo(f"{label:<{_LABEL_WIDTH}}{visible(text)}")
+        click.echo(f"{label}{' ' * (_LABEL_WIDTH - columns_of(label))}{visible(text)}")
         return
     from rich.table import Table
-    from rich.text import Text
+
+    from kizami_cli.wide_text import WideText
 
     grid = Table.grid()
     grid.add_column(width=_LABEL_WIDTH, style="bold")
     grid.add_column(overflow="fold")
-    grid.add_row(label, Text(visible(text)))
-    _rich_console().print(grid)
+    grid.add_row(label, WideText(visible(text)))
+    rich_console().print(grid)
 
 
 def show_json(value: object) -> None:
@@ -110,22 +119,25 @@ def show_table(
     """
     if not sys.stdout.isatty():
         for row in rows:
-            show("\t".join(" ".join(cell.split()) for cell in row))
+            show("\t".join(" ".join(visible(cell).split()) for cell in row))
         return
     from rich.table import Table
-    from rich.text import Text
+
+    from kizami_cli.wide_text import WideText
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         justify: Literal["right", "left"] = "right" if column in right else "left"
-        table.add_column(column, justify=justify, overflow="fold", no_wrap=column in (*whole, *right))
+        table.add_column(_(column), justify=justify, overflow="fold", no_wrap=column in (*whole, *right))
     for row in rows:
-        cells = [Text(" ".join(visible(cell).split()), style=(styles or {}).get(cell, "")) for cell in row]
+        cells = [
+            WideText(" ".join(visible(cell).split()), style=(styles or {}).get(cell, "")) for cell in row
+        ]
         for column, cell in zip(columns, cells, strict=True):
             if column in brief:
                 cell.no_wrap, cell.overflow = True, "ellipsis"
         table.add_row(*cells)
-    _rich_console().print(table)
+    rich_console().print(table)
 
 
 def confirm(question: str, *, yes: bool, dry_run_hint: bool = True) -> None:
@@ -138,19 +150,36 @@ def confirm(question: str, *, yes: bool, dry_run_hint: bool = True) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        hint = " (--dry-run only shows what would be deleted)" if dry_run_hint else ""
-        raise ConfigError(f"Nothing was changed: stdin is no terminal to ask on. Give --yes to go on{hint}.")
-    click.confirm(question, abort=True, err=True)
+        if dry_run_hint:
+            raise ConfigError(
+                Message(
+                    "Nothing was changed: stdin is no terminal to ask on. Give --yes to go on "
+                    "(--dry-run only shows what would be deleted)."
+                )
+            )
+        raise ConfigError(
+            Message("Nothing was changed: stdin is no terminal to ask on. Give --yes to go on.")
+        )
+    click.confirm(_(question), abort=True, err=True)
+
+
+def can_show(characters: str) -> bool:
+    """Tell whether the encoding of stdout has these characters."""
+    try:
+        characters.encode(sys.stdout.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def visible(text: str) -> str:
-    """Return text without the control characters that a terminal would obey."""
-    return text.translate(_CONTROLS)
+    """Return text in the chosen language, without the control characters that a terminal would obey."""
+    return (_(text) if isinstance(text, Message) else text).translate(_CONTROLS)
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> Message:
     """Return a number with its noun: "1 chunk", "1,204 chunks"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return Message(f"{{number}} {noun}{'' if number == 1 else 's'}", number=f"{number:,}")
 
 
 def size(number: float) -> str:
@@ -183,7 +212,8 @@ def short_ids(ids: Iterable[str]) -> Callable[[str], str]:
     return lambda name: name[: lengths.get(name, len(name))]
 
 
-def _rich_console() -> Console:
+def rich_console() -> Console:
+    """Return a console of rich's on stdout, for what is drawn on a terminal only."""
     from rich.console import Console
 
     return Console(highlight=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kizami_cli.console import confirm, count, show, show_json
+from kizami_cli.language import _
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TypeVar
 
     from kizami_cli.invocation import Invocation
+    from kizami_core.messages import Message
     from kizami_core.storage.chunks import Deleted
 
     Function = TypeVar("Function", bound=Callable[..., Any])
@@ -46,16 +48,24 @@ def delete_with_consent(
     """
     with invocation.database() as connection:
         found = delete(connection, dry_run=True)
-    amount = f"{count(found.chunks, 'chunk')}, and with them {count(found.sessions, 'whole session')}"
     is_deleting = bool(found.chunks) and not dry_run
     if is_deleting:
-        confirm(f"Delete {amount}?", yes=yes)
+        question = _("Delete {chunks}, and with them {sessions}?", **_amounts(found))
+        confirm(question, yes=yes)
         with invocation.database(read_only=False) as connection:
             found = delete(connection, dry_run=False)
-        amount = f"{count(found.chunks, 'chunk')}, and with them {count(found.sessions, 'whole session')}"
     if as_json:
         show_json({"deleted": is_deleting, **found.as_dict()})
     elif not found.chunks:
-        show("There is nothing to delete.")
+        show(_("There is nothing to delete."))
+    elif is_deleting:
+        show(_("Deleted {chunks}, and with them {sessions}.", **_amounts(found)))
     else:
-        show(f"{'Deleted' if is_deleting else 'Would delete'} {amount}.")
+        show(_("Would delete {chunks}, and with them {sessions}.", **_amounts(found)))
+
+
+def _amounts(deleted: Deleted) -> dict[str, Message]:
+    return {
+        "chunks": count(deleted.chunks, "chunk"),
+        "sessions": count(deleted.sessions, "whole session"),
+    }

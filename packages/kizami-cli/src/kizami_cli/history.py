@@ -6,6 +6,7 @@ import os
 import time
 
 from kizami_cli.console import count, say, size
+from kizami_cli.language import _
 from kizami_cli.progress import progress
 from kizami_core.backfill import backfill
 from kizami_core.records import Record
@@ -79,17 +80,27 @@ def save_history(
                     failures.append(Failure(step.path, step.error))
                 advance(step.advanced)
     except KeyboardInterrupt:
-        say("Stopped. What was saved stays; to go on from there: kizami backfill")
+        say(_("Stopped. What was saved stays; to go on from there: kizami backfill"))
         raise
     return Tally(transcripts, read, written, unchanged, chunks, time.time() - begun, tuple(failures))
 
 
 def describe(tally: Tally) -> str:
     """Return what was saved, in one line."""
-    saved = f"Saved {count(tally.turns_written, 'turn')} ({count(tally.chunks_written, 'chunk')})"
-    known = f"; {tally.turns_unchanged:,} were known" if tally.turns_unchanged else ""
-    read = f"{count(tally.transcripts, 'transcript')} ({size(tally.bytes)})"
-    return f"{saved} of {read} in {tally.seconds:,.0f} s{known}."
+    fields = {
+        "turns": count(tally.turns_written, "turn"),
+        "chunks": count(tally.chunks_written, "chunk"),
+        "transcripts": count(tally.transcripts, "transcript"),
+        "bytes": size(tally.bytes),
+        "seconds": tally.seconds,
+    }
+    if tally.turns_unchanged:
+        return _(
+            "Saved {turns} ({chunks}) of {transcripts} ({bytes}) in {seconds:,.0f} s; {known:,} were known.",
+            **fields,
+            known=tally.turns_unchanged,
+        )
+    return _("Saved {turns} ({chunks}) of {transcripts} ({bytes}) in {seconds:,.0f} s.", **fields)
 
 
 def say_failures(failures: Sequence[Failure]) -> None:
@@ -98,7 +109,7 @@ def say_failures(failures: Sequence[Failure]) -> None:
         say(failure.error)
     if len(failures) > _SHOWN_FAILURES:
         more = count(len(failures) - _SHOWN_FAILURES, "more transcript")
-        say(f"{more} can't be read; --json names them all.")
+        say(_("{more} can't be read; --json names them all.", more=more))
 
 
 def say_what_maintenance_takes(connection: sqlite3.Connection, config: Config, now: float) -> None:
@@ -108,12 +119,18 @@ def say_what_maintenance_takes(connection: sqlite3.Connection, config: Config, n
     oldest = read_statistics(connection).oldest or format_utc(now)
     if oldest < format_utc(now - config.max_chunk_age_days * _DAY_SECONDS):
         say(
-            f"Maintenance will remove turns older than {config.max_chunk_age_days:g} days. "
-            "To keep them, raise maintenance.maxChunkAgeDays in config.json."
+            _(
+                "Maintenance will remove turns older than {days:g} days. "
+                "To keep them, raise maintenance.maxChunkAgeDays in config.json.",
+                days=config.max_chunk_age_days,
+            )
         )
     if used_bytes(connection) > config.max_db_size_mb * _MB:
-        held = size(used_bytes(connection))
         say(
-            f"The database holds {held}: maintenance will remove its oldest sessions. "
-            f"To keep them, raise maintenance.maxDbSizeMB ({config.max_db_size_mb:g}) in config.json."
+            _(
+                "The database holds {held}: maintenance will remove its oldest sessions. "
+                "To keep them, raise maintenance.maxDbSizeMB ({limit:g}) in config.json.",
+                held=size(used_bytes(connection)),
+                limit=config.max_db_size_mb,
+            )
         )

@@ -10,7 +10,9 @@ from functools import cached_property
 import click
 
 from kizami_cli.backends import mode_problem, open_vectors
+from kizami_cli.completion import complete_project
 from kizami_cli.console import say
+from kizami_cli.language import LANGUAGES, _
 from kizami_core.config import load_config
 from kizami_core.errors import NotFoundError
 from kizami_core.paths import config_path
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from kizami_cli.backends import Vectors
     from kizami_core.config import Config
+    from kizami_core.messages import Message
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,13 +43,22 @@ class Invocation:
     def config(self) -> Config:
         """The configuration; what can't be used in it is said on stderr once."""
         if self.config_path and not os.path.exists(self.config_path):
-            raise click.BadParameter(f"{self.config_path} does not exist.", param_hint="--config")
+            raise click.BadParameter(
+                _("{path} does not exist.", path=self.config_path), param_hint="--config"
+            )
         config, problems = load_config(self.config_path or config_path(os.environ), os.environ)
-        messages = [f"{problem.key} {problem.message}" for problem in problems]
+        if problems:
+            from kizami_cli.settings_table import told
+
+        messages = [told(problem) for problem in problems]
         for message in [*messages, mode_problem(config.search_mode)]:
             if message:
-                say(f"Configuration: {message}")
+                say(_("Configuration: {problem}", problem=message))
         return config
+
+    def translate(self, message: Message) -> str:
+        """Return a message in the chosen language, for commands of packages that don't import this one."""
+        return _(message)
 
     @contextmanager
     def database(self, *, read_only: bool = True) -> Iterator[sqlite3.Connection]:
@@ -61,8 +73,11 @@ class Invocation:
             connection = open_database(path, read_only=read_only)
         except FileNotFoundError:
             raise NotFoundError(
-                f"There is no database at {path} yet. Run `kizami setup`: from then on each turn is saved "
-                "when its answer ends."
+                _(
+                    "There is no database at {path} yet. Run `kizami setup`: from then on each turn is saved "
+                    "when its answer ends.",
+                    path=path,
+                )
             ) from None
         try:
             yield connection
@@ -86,7 +101,7 @@ class Invocation:
         finally:
             found.close()
         if found.problem:
-            say(f"Without vectors: {found.problem}")
+            say(_("Without vectors: {problem}", problem=found.problem))
 
     def project_path(self) -> str:
         """Return the project that was named, else the one around the current directory."""
@@ -107,8 +122,14 @@ def agents_option(function: Function) -> Function:
 
 
 def common_options(function: Function) -> Function:
-    """Add ``--project``, ``--all-projects`` and ``--config`` to a command or to the group."""
+    """Add ``--project``, ``--all-projects``, ``--config`` and ``--lang`` to a command or to the group."""
     for option in (
+        click.option(
+            "--lang",
+            type=click.Choice(LANGUAGES),
+            help="Speak Japanese or English; by default what KIZAMI_LANG or the locale says.",
+            expose_value=False,
+        ),
         click.option(
             "--config",
             "config_path",
@@ -129,6 +150,7 @@ def common_options(function: Function) -> Function:
             "--project",
             metavar="PATH",
             help="Look at the project around this directory instead of the current one.",
+            shell_complete=complete_project,
             expose_value=False,
             callback=_remember,
         ),
@@ -142,4 +164,4 @@ def _remember(context: click.Context, parameter: click.Parameter, value: object)
     if value:
         setattr(invocation, str(parameter.name), value)
     if invocation.project and invocation.all_projects:
-        raise click.UsageError("--project and --all-projects exclude each other.", context)
+        raise click.UsageError(_("--project and --all-projects exclude each other."), context)

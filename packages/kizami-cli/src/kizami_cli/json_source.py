@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 
+from kizami_core.messages import Message
 from kizami_core.records import Record
 
 TYPE_CHECKING = False
@@ -56,7 +57,7 @@ def parse(text: str) -> Node:
     node = _parse_value(text, start, 0)
     end = _skip_space(text, node.end)
     if end != len(text):
-        raise _error(text, end, "the end of the file")
+        raise _error(text, end, Message("the end of the file"))
     return node
 
 
@@ -109,7 +110,7 @@ def remove(text: str, container: Node, index: int) -> str:
 
 def _parse_value(text: str, start: int, depth: int) -> Node:
     if depth > _MAX_DEPTH:
-        raise ValueError(f"it is nested more than {_MAX_DEPTH} levels deep")
+        raise ValueError(Message("it is nested more than {levels} levels deep", levels=_MAX_DEPTH))
     opening = text[start : start + 1]
     if opening == "{":
         return _parse_container(text, start, depth, is_object=True)
@@ -117,7 +118,7 @@ def _parse_value(text: str, start: int, depth: int) -> Node:
         return _parse_container(text, start, depth, is_object=False)
     match = _SCALAR.match(text, start)
     if match is None:
-        raise _error(text, start, "a value")
+        raise _error(text, start, Message("a value"))
     return Node("scalar", start, match.end(), json.loads(match.group()))
 
 
@@ -136,7 +137,7 @@ def _parse_container(text: str, start: int, depth: int, *, is_object: bool) -> N
         if text[position : position + 1] == closing:
             break
         if text[position : position + 1] != ",":
-            raise _error(text, position, f'"," or "{closing}"')
+            raise _error(text, position, Message('"," or "{closing}"', closing=closing))
         position = _skip_space(text, position + 1)
     value = _value(keys if is_object else None, children)
     kind: Kind = "object" if is_object else "array"
@@ -147,10 +148,14 @@ def _parse_key(text: str, position: int, keys: list[str]) -> int:
     """Add the key that begins at ``position`` to ``keys``; return where its value begins."""
     match = _KEY.match(text, position)
     if match is None:
-        raise _error(text, position, "a key in double quotes")
+        raise _error(text, position, Message("a key in double quotes"))
     key = json.loads(match.group())
     if key in keys:
-        raise ValueError(f'line {_line(text, position)}: the key "{key}" stands twice in one object')
+        raise ValueError(
+            Message(
+                'line {line}: the key "{key}" stands twice in one object', line=_line(text, position), key=key
+            )
+        )
     keys.append(key)
     position = _skip_space(text, match.end())
     if text[position : position + 1] != ":":
@@ -190,5 +195,13 @@ def _line(text: str, position: int) -> int:
 
 def _error(text: str, position: int, wanted: str) -> ValueError:
     found = text[position : position + 12].split("\n", maxsplit=1)[0]
-    place = f"where {found!r} stands" if found else "where the line ends"
-    return ValueError(f"line {_line(text, position)}: {wanted} is expected {place}")
+    line = _line(text, position)
+    if not found:
+        return ValueError(
+            Message("line {line}: {wanted} is expected where the line ends", line=line, wanted=wanted)
+        )
+    return ValueError(
+        Message(
+            "line {line}: {wanted} is expected where {found!r} stands", line=line, wanted=wanted, found=found
+        )
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kizami_cli.chunk_text import chunk_json, first_line
+from kizami_cli.chunk_text import MARK_NAMES, chunk_json, first_line
 from kizami_cli.console import local_time, say, show_json, show_table
+from kizami_cli.language import _
 from kizami_core.editing import mark_chunks as change_marks
 from kizami_core.storage.chunks import find_chunk
 from kizami_core.storage.marks import all_marks, marked_ids
@@ -32,15 +33,20 @@ def mark_chunks(
         show_json([{**chunk_json(chunk), "marks": marks.get(chunk.id, [])} for chunk in chunks])
         return
     if not chunks:
-        say(f"Nothing is {mark} here. --all-projects shows what is in other projects.")
+        say(
+            _("Nothing is muted here. --all-projects shows what is in other projects.")
+            if mark == "muted"
+            else _("Nothing is pinned here. --all-projects shows what is in other projects.")
+        )
         return
+    not_marked = _("not muted") if mark == "muted" else _("not pinned")
     show_table(
         ["id", "when", "marks", "memory"],
         (
             [
                 f"#{chunk.id}",
                 local_time(chunk.created_at),
-                ", ".join(marks.get(chunk.id, [])) or f"not {mark}",
+                ", ".join(_(MARK_NAMES[name]) for name in marks.get(chunk.id, [])) or not_marked,
                 first_line(chunk),
             ]
             for chunk in chunks

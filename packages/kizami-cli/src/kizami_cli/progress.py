@@ -6,6 +6,7 @@ import sys
 from contextlib import contextmanager
 
 from kizami_cli.console import say
+from kizami_cli.language import _
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _LINES = 10
 @contextmanager
 def progress(task: str, total_bytes: int) -> Iterator[Callable[[int], None]]:
     """Show a task's progress for a block; what it gets is to be called with the bytes that were done."""
+    task = _(task)
     if sys.stderr.isatty():
         with _bar(task, total_bytes) as advance:
             yield advance

@@ -6,7 +6,9 @@ import os
 
 from kizami_cli.chunk_text import first_line
 from kizami_cli.console import count, show, show_field, show_table
+from kizami_cli.language import _
 from kizami_core.errors import NotFoundError
+from kizami_core.messages import Message
 from kizami_core.storage.chunks import find_chunk
 from kizami_core.timestamps import local_minute
 
@@ -20,55 +22,68 @@ if TYPE_CHECKING:
 
 _SHOWN_TERMS = 15
 _REASONS = {
-    "no_question": "it is a notification or a slash command, which asks nothing",
-    "limit_zero": "hooks.recallLimit is 0",
-    "steering": "the prompt only steers the conversation",
-    "unknown_words": "no memory holds any word of the prompt",
-    "no_candidates": "too many memories hold the words of the prompt to choose by them",
+    "no_question": Message("it is a notification or a slash command, which asks nothing"),
+    "limit_zero": Message("hooks.recallLimit is 0"),
+    "excluded": Message("this project is kept out, by privacy.excludeProjects or a .kizamiignore"),
+    "steering": Message("the prompt only steers the conversation"),
+    "unknown_words": Message("no memory holds any word of the prompt"),
+    "no_candidates": Message("too many memories hold the words of the prompt to choose by them"),
 }
 _HIDDEN = {
-    "muted": "is muted",
-    "already_shown": "was shown in this session before",
-    "own_session": "belongs to this session itself",
-    "repeats": "says the same as such a memory",
+    "muted": Message("is muted"),
+    "already_shown": Message("was shown in this session before"),
+    "own_session": Message("belongs to this session itself"),
+    "excluded": Message("belongs to an excluded project"),
+    "repeats": Message("says the same as such a memory"),
 }
 _VERDICTS = {
-    "shown": "shown",
-    "below_gate": "below the gate",
-    "repeats": "says the same",
-    "over_limit": "over the limit",
-    "muted": "muted",
-    "already_shown": "shown before",
-    "own_session": "own session",
+    "shown": Message("shown"),
+    "below_gate": Message("below the gate"),
+    "repeats": Message("says the same"),
+    "over_limit": Message("over the limit"),
+    "muted": Message("muted"),
+    "already_shown": Message("shown before"),
+    "own_session": Message("own session"),
+    "excluded": Message("excluded project"),
 }
 
 
-def reason(report: RecallReport) -> str:
+def reason(report: RecallReport) -> Message:
     """Return in one sentence what was shown, or why nothing was."""
     if report.outcome == "shown":
-        shown = len(report.shown_ids())
-        were = "was" if shown == 1 else "were"
-        return (
-            f"{shown} {'memory' if shown == 1 else 'memories'} {were} shown, {count(report.tokens, 'token')}."
-        )
-    return f"Nothing was shown: {_why_nothing(report)}."
+        shown, tokens = len(report.shown_ids()), count(report.tokens, "token")
+        if shown == 1:
+            return Message("1 memory was shown, {tokens}.", tokens=tokens)
+        return Message("{count} memories were shown, {tokens}.", count=shown, tokens=tokens)
+    return Message("Nothing was shown: {why}.", why=_why_nothing(report))
 
 
-def _why_nothing(report: RecallReport) -> str:
+def _why_nothing(report: RecallReport) -> Message:
     candidates = report.candidates
     if report.outcome == "below_gate":
         below = [candidate for candidate in candidates if candidate.verdict == "below_gate"]
         best = max(below, key=lambda candidate: candidate.relevance or 0.0)
-        others = [
-            f"#{candidate.chunk_id} {_HIDDEN[candidate.verdict]}"
-            for candidate in candidates
-            if candidate.verdict in ("muted", "already_shown")
-        ]
-        measured = f"the best candidate, #{best.chunk_id}, has relevance {best.relevance:.2f}"
-        return "; ".join([f"{measured}, the gate is {report.gate:g}", *others])
+        told = Message(
+            "the best candidate, #{id}, has relevance {relevance:.2f}, the gate is {gate:g}",
+            id=best.chunk_id,
+            relevance=best.relevance,
+            gate=report.gate,
+        )
+        for candidate in candidates:
+            if candidate.verdict in ("muted", "already_shown"):
+                told = Message(
+                    "{before}; #{id} {hidden}",
+                    before=told,
+                    id=candidate.chunk_id,
+                    hidden=_HIDDEN[candidate.verdict],
+                )
+        return told
     if report.outcome == "all_hidden":
         verdicts = {candidate.verdict for candidate in candidates}
-        return f"what was found {' or '.join(_HIDDEN[verdict] for verdict in _HIDDEN if verdict in verdicts)}"
+        first, *more = (_HIDDEN[verdict] for verdict in _HIDDEN if verdict in verdicts)
+        for hidden in more:
+            first = Message("{one} or {other}", one=first, other=hidden)
+        return Message("what was found {hidden}", hidden=first)
     return _REASONS[report.outcome]
 
 
@@ -90,12 +105,14 @@ def memory_texts(connection: sqlite3.Connection, entry: LoggedRecall) -> dict[in
 def show_receipt(entry: LoggedRecall, texts: dict[int, str | None]) -> None:
     """Write the explanation to stdout; ``texts`` is what ``memory_texts`` returned."""
     report = entry.report
-    session = f", session {entry.session_id}" if entry.session_id else ""
     show_field("Prompt", " ".join(entry.prompt.split()))
-    show_field("Asked", f"{local_minute(entry.at)}{session}")
+    asked = local_minute(entry.at)
+    if entry.session_id:
+        asked = _("{time}, session {session}", time=asked, session=entry.session_id)
+    show_field("Asked", asked)
     show_field("In", entry.project_path)
     show_field("Result", reason(report))
-    show_field("Gate", f"{report.gate:g}" if report.gate else "none (hooks.minRelevanceScore is 0)")
+    show_field("Gate", f"{report.gate:g}" if report.gate else _("none (hooks.minRelevanceScore is 0)"))
     if report.milliseconds:
         show_field("Took", _times(report))
     _show_terms(report)
@@ -124,21 +141,24 @@ def _show_terms(report: RecallReport) -> None:
     unknown = [term.term for term in report.terms if not term.memories]
     if known:
         show()
+        share = _("of {count:,} memories", count=report.memories)
         show_table(
-            ["term", f"of {report.memories:,} memories", "weight"],
+            ["term", share, "weight"],
             ([term.term, f"{term.memories:,}", f"{term.weight:.2f}"] for term in known[:_SHOWN_TERMS]),
-            right=[f"of {report.memories:,} memories", "weight"],
+            right=[share, "weight"],
         )
         if len(known) > _SHOWN_TERMS:
-            show(f"and {count(len(known) - _SHOWN_TERMS, 'more term')}")
+            show(_("and {more}", more=count(len(known) - _SHOWN_TERMS, "more term")))
     if unknown:
         show()
         show_field("Unknown terms", _listed(unknown))
 
 
 def _listed(terms: Sequence[str]) -> str:
-    more = f" and {len(terms) - _SHOWN_TERMS} more" if len(terms) > _SHOWN_TERMS else ""
-    return ", ".join(terms[:_SHOWN_TERMS]) + more
+    shown = ", ".join(terms[:_SHOWN_TERMS])
+    if len(terms) <= _SHOWN_TERMS:
+        return shown
+    return _("{terms} and {count} more", terms=shown, count=len(terms) - _SHOWN_TERMS)
 
 
 def _row(candidate: CandidateReport, figures: Sequence[str], text: str | None) -> list[str]:
@@ -147,5 +167,5 @@ def _row(candidate: CandidateReport, figures: Sequence[str], text: str | None) -
         f"#{candidate.chunk_id}",
         *("" if value is None else f"{value:.2f}" for value in values),
         _VERDICTS[candidate.verdict],
-        "(deleted since)" if text is None else text,
+        _("(deleted since)") if text is None else text,
     ]

@@ -11,6 +11,7 @@ import os
 from kizami_core.config import FIELDS, parse_config
 from kizami_core.errors import ConfigError
 from kizami_core.json_text import parse
+from kizami_core.messages import Message
 from kizami_core.paths import make_private_dir
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
 
@@ -38,9 +39,17 @@ def write_recommended(path: str, search_mode: str = "core") -> bool:
     except FileNotFoundError:
         pass
     except ValueError as error:
-        raise ConfigError(f"{path} is not JSON ({error}). Repair or delete it, then try again.") from error
+        raise ConfigError(
+            Message(
+                "{path} is not JSON ({reason}). Repair or delete it, then try again.", path=path, reason=error
+            )
+        ) from error
     except OSError as error:
-        raise ConfigError(f"{path} can't be read ({error.strerror}). Mend its permissions.") from error
+        raise ConfigError(
+            Message(
+                "{path} can't be read ({reason}). Mend its permissions.", path=path, reason=error.strerror
+            )
+        ) from error
     else:
         return False
     try:
@@ -51,7 +60,11 @@ def write_recommended(path: str, search_mode: str = "core") -> bool:
             search = {**SETTINGS["search"], "mode": search_mode}
             file.write(json.dumps({**SETTINGS, "search": search}, indent=2) + "\n")
     except OSError as error:
-        raise ConfigError(f"{path} can't be written ({error.strerror}). Mend the permissions.") from error
+        raise ConfigError(
+            Message(
+                "{path} can't be written ({reason}). Mend the permissions.", path=path, reason=error.strerror
+            )
+        ) from error
     return True
 
 

@@ -6,6 +6,7 @@ import os
 
 from kizami_core.errors import ConfigError, NotFoundError
 from kizami_core.foreign_turns import ForeignTurn, prepare_foreign, store_foreign
+from kizami_core.messages import Message
 from kizami_core.paths import home_dir
 from kizami_core.records import Record
 from kizami_core.storage.connection import database_path, reading
@@ -73,7 +74,9 @@ def import_claude_mem(
     check_source(connection, path)
     with snapshot(path) as origin:
         if not is_claude_mem(origin):
-            raise ConfigError(f"{path} holds no memories of claude-mem. Name its database with --source.")
+            raise ConfigError(
+                Message("{path} holds no memories of claude-mem. Name its database with --source.", path=path)
+            )
         fallback_time = format_utc(os.path.getmtime(path))
         run = _Import(
             connection, folders, config, project, now=now, fallback_time=fallback_time, dry_run=dry_run
@@ -88,7 +91,12 @@ def import_claude_mem(
     if project and not run.has_matched:
         names = ", ".join(sorted({repr(session.project) for session in sessions if session.project}))
         raise NotFoundError(
-            f"{path} holds nothing of a project {project!r}. Its projects: {names or 'none'}."
+            Message(
+                "{path} holds nothing of a project {project!r}. Its projects: {names}.",
+                path=path,
+                project=project,
+                names=names or Message("none"),
+            )
         )
     return run.tally.report(path, is_dry_run=dry_run)
 
@@ -102,13 +110,19 @@ def check_source(connection: sqlite3.Connection, path: str) -> None:
         StorageError: it can't be read.
     """
     if not os.path.exists(path):
-        raise NotFoundError(f"There is no file {path}. Name the database with --source.")
+        raise NotFoundError(Message("There is no file {path}. Name the database with --source.", path=path))
     own = database_path(connection)
     # Closing another descriptor of a file that SQLite has open drops SQLite's locks: look before opening.
     if os.path.exists(own) and os.path.samefile(own, path):
-        raise ConfigError(f"{path} is Kizami's own database. Name that of the other program with --source.")
+        raise ConfigError(
+            Message(
+                "{path} is Kizami's own database. Name that of the other program with --source.", path=path
+            )
+        )
     if not is_sqlite(path):
-        raise ConfigError(f"{path} is no SQLite database. Name another file with --source.")
+        raise ConfigError(
+            Message("{path} is no SQLite database. Name another file with --source.", path=path)
+        )
 
 
 class _Waiting(Record):

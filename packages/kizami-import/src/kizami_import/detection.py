@@ -6,6 +6,7 @@ import os
 
 from kizami_core.errors import StorageError
 from kizami_core.json_text import parse
+from kizami_core.messages import Message
 from kizami_import.claude_mem_rows import is_claude_mem
 from kizami_import.snapshot import is_sqlite, snapshot
 from kizami_import.typescript_rows import is_typescript
@@ -45,7 +46,11 @@ def _is_store_file(path: str) -> bool:
         with open(path, "rb") as file:
             lines = [file.readline() for _ in range(_FIRST_LINES)]
     except OSError as error:
-        raise StorageError(f"{path} can't be read ({error.strerror}). Mend its permissions.") from error
+        raise StorageError(
+            Message(
+                "{path} can't be read ({reason}). Mend its permissions.", path=path, reason=error.strerror
+            )
+        ) from error
     for line in filter(bytes.strip, lines):
         try:
             record = parse(line.decode("utf-8", "replace"))

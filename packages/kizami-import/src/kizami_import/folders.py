@@ -11,6 +11,7 @@ import re
 
 from kizami_core.errors import ConfigError
 from kizami_core.json_text import parse
+from kizami_core.messages import Message
 from kizami_core.paths import expand_user
 from kizami_core.storage.project_aliases import project_of
 from kizami_core.storage.project_rows import list_projects
@@ -119,10 +120,17 @@ def read_names(pairs: Iterable[str], env: Mapping[str, str]) -> dict[str, str]:
         folder = expand_user(path, env)
         if not sign or not path:
             raise ConfigError(
-                f"{pair!r} names no folder. Write --map NAME=PATH, such as my-app=~/src/my-app."
+                Message(
+                    "{pair!r} names no folder. Write --map NAME=PATH, such as my-app=~/src/my-app.", pair=pair
+                )
             )
         if not os.path.isdir(folder):
-            raise ConfigError(f"There is no folder {folder}. Write --map NAME=PATH with one that is there.")
+            raise ConfigError(
+                Message(
+                    "There is no folder {folder}. Write --map NAME=PATH with one that is there.",
+                    folder=folder,
+                )
+            )
         named[name] = resolve_project(folder)
     return named
 

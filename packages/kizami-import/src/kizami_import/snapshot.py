@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from tempfile import TemporaryDirectory
 
 from kizami_core.errors import StorageError
+from kizami_core.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def is_sqlite(path: str) -> bool:
             return file.read(len(_SIGN)) == _SIGN
     except OSError as error:
         raise StorageError(
-            f"{path} can't be read ({error.strerror}). Mend its permissions, or name another with --source."
+            Message(
+                "{path} can't be read ({reason}). Mend its permissions, or name another with --source.",
+                path=path,
+                reason=error.strerror,
+            )
         ) from error
 
 
@@ -106,7 +111,7 @@ def select(
         for row in connection.execute(f'SELECT {terms} FROM "{table}" {where}', tuple(parameters)):  # noqa: S608 - the names are this package's
             yield dict(zip(chosen, row, strict=True))
     except sqlite3.Error as error:
-        raise _unreadable(f"the table {table}", error) from error
+        raise _unreadable(Message("the table {table}", table=table), error) from error
 
 
 def _check_room(path: str, folder: str) -> None:
@@ -114,8 +119,14 @@ def _check_room(path: str, folder: str) -> None:
     free = shutil.disk_usage(folder).free
     if free < size:
         raise StorageError(
-            f"A copy of {path} takes {size:,} bytes; {os.path.dirname(folder)} has only {free:,} free. "
-            "Free space, or name another folder in the environment variable TMPDIR."
+            Message(
+                "A copy of {path} takes {size:,} bytes; {folder} has only {free:,} free. Free space, "
+                "or name another folder in the environment variable TMPDIR.",
+                path=path,
+                size=size,
+                folder=os.path.dirname(folder),
+                free=free,
+            )
         )
 
 
@@ -173,5 +184,9 @@ def _state(path: str) -> list[tuple[int, int] | None]:
 
 def _unreadable(what: str, error: Exception) -> StorageError:
     return StorageError(
-        f"{what} can't be read ({error}). Try again; if it stays so, name a backup of it with --source."
+        Message(
+            "{what} can't be read ({reason}). Try again; if it stays so, name a backup of it with --source.",
+            what=what,
+            reason=error,
+        )
     )

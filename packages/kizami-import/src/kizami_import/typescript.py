@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from kizami_core.errors import ConfigError, NotFoundError
 from kizami_core.foreign_turns import ForeignTurn, prepare_foreign, store_foreign
+from kizami_core.messages import Message
 from kizami_core.paths import data_dir
 from kizami_core.storage.connection import reading
 from kizami_core.storage.project_aliases import project_of
@@ -69,7 +70,9 @@ def import_typescript(
         StorageError: one of the two can't be used.
     """
     if not os.path.exists(source):
-        raise NotFoundError(f"There is nothing at {source}. Name a database or a store with --source.")
+        raise NotFoundError(
+            Message("There is nothing at {source}. Name a database or a store with --source.", source=source)
+        )
     fallback_time = format_utc(os.path.getmtime(source))
     run = _Import(connection, folders, config, project, now=now, fallback_time=fallback_time, dry_run=dry_run)
     if os.path.isdir(source) or not is_sqlite(source):
@@ -79,12 +82,22 @@ def import_typescript(
         run.tally.skip("chunk", "broken", store.broken)
         run.tally.skip("chunk", "deleted there", store.deleted)
         if not store.has_records:
-            raise ConfigError(f"{source} holds no memories of the TypeScript Kizami. Name another --source.")
+            raise ConfigError(
+                Message(
+                    "{source} holds no memories of the TypeScript Kizami. Name another --source.",
+                    source=source,
+                )
+            )
     else:
         check_source(connection, source)
         with snapshot(source) as origin:
             if not is_typescript(origin):
-                raise ConfigError(f"{source} is no database of the TypeScript Kizami. Name another --source.")
+                raise ConfigError(
+                    Message(
+                        "{source} is no database of the TypeScript Kizami. Name another --source.",
+                        source=source,
+                    )
+                )
             run.take(read_chunks(origin))
     return run.tally.report(source, is_dry_run=dry_run)
 

@@ -21,6 +21,7 @@ from hashlib import sha256
 
 from kizami_core.errors import StorageError
 from kizami_core.json_text import parse
+from kizami_core.messages import Message
 from kizami_import.plain_text import moment_of, text_of
 from kizami_import.typescript_rows import StoredChunk
 
@@ -190,4 +191,6 @@ def _number(value: object) -> int:
 
 
 def _unreadable(path: str, error: OSError) -> StorageError:
-    return StorageError(f"{path} can't be read ({error.strerror}). Mend its permissions.")
+    return StorageError(
+        Message("{path} can't be read ({reason}). Mend its permissions.", path=path, reason=error.strerror)
+    )

@@ -15,11 +15,13 @@ from kizami_cli.calibration_report import (
     show_curve,
     show_examples,
 )
-from kizami_cli.console import count, say, show, show_field, show_json, visible
+from kizami_cli.console import count, say, show, show_field, show_json
 from kizami_cli.gate_setting import write_gate
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_core.calibration import ENOUGH_ANSWERS, ENOUGH_PROMPTS, calibrate, fitted_gate, past_prompts
 from kizami_core.errors import ConfigError, NotFoundError
+from kizami_core.messages import Message
 from kizami_core.paths import config_path
 from kizami_core.privacy import redact_for_display
 from kizami_core.retrieval.relevance import RECOMMENDED_GATE
@@ -45,7 +47,7 @@ def _read_share(_context: click.Context, _parameter: click.Parameter, text: str 
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise click.BadParameter(f"{text!r} is no share. Write 5% or 0.05.")
+        raise click.BadParameter(_("{text!r} is no share. Write 5% or 0.05.", text=text))
     return share
 
 
@@ -97,11 +99,11 @@ def command(
     Nothing is written without --write or your yes. The same history gives the same figures.
     """
     if review and (as_json or force or false_fires is not None):
-        raise click.UsageError("--review goes without --json, --force and --false-fires.")
+        raise click.UsageError(_("--review goes without --json, --force and --false-fires."))
     if write and not review and false_fires is None:
-        raise click.UsageError("--write needs what to choose by: --false-fires 5% or --review.")
+        raise click.UsageError(_("--write needs what to choose by: --false-fires 5% or --review."))
     if review and not sys.stdin.isatty():
-        raise ConfigError("--review asks questions, and stdin is no terminal. Run it in a terminal.")
+        raise ConfigError(Message("--review asks questions, and stdin is no terminal. Run it in a terminal."))
     calibration = _measure(invocation, limit)
     present = invocation.config.min_relevance_score
     if review:
@@ -125,13 +127,21 @@ def command(
         rate = calibration.fires_falsely(chosen)
         show_field(
             "Chosen",
-            f"{chosen:.2f}: {rate.part} of {rate.whole} fire falsely, the true rate lies within "
-            f"{bounds(rate)} %",
+            _(
+                "{gate:.2f}: {part} of {whole} fire falsely, the true rate lies within {bounds} %",
+                gate=chosen,
+                part=rate.part,
+                whole=rate.whole,
+                bounds=bounds(rate),
+            ),
         )
     if write:
         _write(invocation, chosen, is_quiet=as_json)
     elif not as_json:
-        show_field("", f"To set it: kizami calibrate --false-fires {100 * false_fires:g}% --write")
+        show_field(
+            "",
+            _("To set it: kizami calibrate --false-fires {percent:g}% --write", percent=100 * false_fires),
+        )
 
 
 def _measure(invocation: Invocation, limit: int) -> Calibration:
@@ -141,7 +151,7 @@ def _measure(invocation: Invocation, limit: int) -> Calibration:
         NotFoundError: there are none.
     """
     if invocation.config.search_mode != "core":
-        say("The gate is measured by words alone: vectors, which hybrid mode adds, are not asked here.")
+        say(_("The gate is measured by words alone: vectors, which hybrid mode adds, are not asked here."))
     project = invocation.project_filter(is_default_all=True)
     calibration = None
     with invocation.database() as connection:
@@ -149,12 +159,12 @@ def _measure(invocation: Invocation, limit: int) -> Calibration:
         steps = calibrate(connection, prompts, config=invocation.config, now=time.time())
         is_shown = len(prompts) >= _SHOW_PROGRESS_FROM and sys.stderr.isatty()
         with click.progressbar(
-            steps, len(prompts), "Asking again", file=sys.stderr, hidden=not is_shown
+            steps, len(prompts), _("Asking again"), file=sys.stderr, hidden=not is_shown
         ) as shown:
             for known in shown:
                 calibration = known
     if calibration is None:
-        raise NotFoundError("No prompt is saved yet. `kizami backfill` saves the history on disk.")
+        raise NotFoundError(Message("No prompt is saved yet. `kizami backfill` saves the history on disk."))
     return calibration
 
 
@@ -162,31 +172,39 @@ def _refusal(calibration: Calibration, false_fires: float, *, force: bool) -> st
     """Return why no gate is chosen, "" if one may be."""
     asked = len(calibration.foreign)
     if calibration.again and not calibration.finds_again(0.0).part:
-        return (
+        return Message(
             "None of the shortened prompts finds its own turn at any gate, so the word index is not as it "
             "should be. `kizami doctor` tells what is wrong, and --repair builds it anew."
         )
     if not asked:
-        return (
+        return Message(
             "There are no two unrelated projects with memories, so no false fire can be told. "
             "`kizami calibrate --review` lets you judge."
         )
     if asked < ENOUGH_PROMPTS and not force:
-        return (
-            f"Only {count(asked, 'prompt')} could be asked of unrelated memories, too few for a rate: "
-            f"{ENOUGH_PROMPTS} are needed. `kizami backfill` saves more of your history; --review lets you "
-            "judge; --force chooses all the same."
+        return Message(
+            "Only {prompts} could be asked of unrelated memories, too few for a rate: "
+            "{enough} are needed. `kizami backfill` saves more of your history; --review lets you "
+            "judge; --force chooses all the same.",
+            prompts=count(asked, "prompt"),
+            enough=ENOUGH_PROMPTS,
         )
     if calibration.lowest_gate(false_fires) is None:
-        return f"No gate has at most {100 * false_fires:g} % false fires. Allow more: --false-fires 5%."
+        return Message(
+            "No gate has at most {percent:g} % false fires. Allow more: --false-fires 5%.",
+            percent=100 * false_fires,
+        )
     return ""
 
 
 def _review(invocation: Invocation, calibration: Calibration, present: float, *, write: bool) -> None:
     pairs = calibration.nearest(present or RECOMMENDED_GATE, _REVIEWED)
     show(
-        f"{count(len(pairs), 'prompt')} of yours, each with the memory that came nearest to the gate.\n"
-        "Would you have wanted it before the prompt? y yes, n no, s skip, q enough"
+        _(
+            "{prompts} of yours, each with the memory that came nearest to the gate.\n"
+            "Would you have wanted it before the prompt? y yes, n no, s skip, q enough",
+            prompts=count(len(pairs), "prompt"),
+        )
     )
     answers: list[tuple[float, bool]] = []
     for number, asked in enumerate(pairs, start=1):
@@ -197,24 +215,36 @@ def _review(invocation: Invocation, calibration: Calibration, present: float, *,
         show(f"{number}/{len(pairs)}  {prompt}", style="bold")
         show(f"#{memory.id} {local_date(memory.created_at)}", indent=2)
         show(redact_for_display(snippet(memory.content, {}, _SHOWN_TOKENS)), indent=2)
-        answer = click.prompt("Wanted?", type=click.Choice(["y", "n", "s", "q"]), err=True)
+        answer = click.prompt(_("Wanted?"), type=click.Choice(["y", "n", "s", "q"]), err=True)
         if answer == "q":
             break
         if answer != "s":
             answers.append((asked.best.relevance, answer == "y"))
-    wanted = sum(is_wanted for _, is_wanted in answers)
+    wanted = sum(is_wanted for _relevance, is_wanted in answers)
     show()
-    show_field("Your answers", f"{wanted} wanted, {len(answers) - wanted} not")
+    show_field(
+        "Your answers", _("{wanted} wanted, {others} not", wanted=wanted, others=len(answers) - wanted)
+    )
     gate = fitted_gate(answers)
     if gate is None:
         raise ConfigError(
-            f"That fits no gate: it takes {ENOUGH_ANSWERS} answers, of both kinds. Nothing was changed. "
-            "Run it again when there is more history, or choose by --false-fires 5%."
+            Message(
+                "That fits no gate: it takes {enough} answers, of both kinds. Nothing was changed. "
+                "Run it again when there is more history, or choose by --false-fires 5%.",
+                enough=ENOUGH_ANSWERS,
+            )
         )
     fires, before = calibration.fires(gate), calibration.fires(present)
-    show_field("Gate", f"{gate:.2f} agrees best; {percent(fires)} of your prompts would be shown something")
-    show_field("", f"at present {present:.2f}: {percent(before)}")
-    question = visible(f"Set hooks.minRelevanceScore to {gate:.2f}?")
+    show_field(
+        "Gate",
+        _(
+            "{gate:.2f} agrees best; {percent} of your prompts would be shown something",
+            gate=gate,
+            percent=percent(fires),
+        ),
+    )
+    show_field("", _("at present {gate:.2f}: {percent}", gate=present, percent=percent(before)))
+    question = _("Set hooks.minRelevanceScore to {gate:.2f}?", gate=gate)
     if write or click.confirm(question, default=False, err=True):
         _write(invocation, gate, is_quiet=False)
 
@@ -223,6 +253,6 @@ def _write(invocation: Invocation, gate: float, *, is_quiet: bool) -> None:
     path = invocation.config_path or config_path(os.environ)
     backup = write_gate(path, gate, time.time())
     tell = say if is_quiet else (lambda text: show_field("Written", text))
-    tell(f"hooks.minRelevanceScore {gate:.2f} in {path}")
+    tell(_("hooks.minRelevanceScore {gate:.2f} in {path}", gate=gate, path=path))
     if backup:
-        tell(f"what the file was before: {backup}")
+        tell(_("what the file was before: {backup}", backup=backup))

@@ -7,8 +7,10 @@ from functools import partial
 
 import click
 
+from kizami_cli.completion import complete_chunk, complete_session
 from kizami_cli.deletion import delete_with_consent, deletion_options
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_core.editing import delete_before, delete_chunks, delete_session
 from kizami_core.timestamps import parse_date
 
@@ -19,8 +21,20 @@ if TYPE_CHECKING:
 
 @click.command("delete")
 @common_options
-@click.option("--session", metavar="ID", help="Delete this session (its id, or the beginning of it).")
-@click.option("--chunk", "chunks", metavar="ID", multiple=True, help="Delete this chunk; may be repeated.")
+@click.option(
+    "--session",
+    metavar="ID",
+    help="Delete this session (its id, or the beginning of it).",
+    shell_complete=complete_session,
+)
+@click.option(
+    "--chunk",
+    "chunks",
+    metavar="ID",
+    multiple=True,
+    help="Delete this chunk; may be repeated.",
+    shell_complete=complete_chunk,
+)
 @click.option("--before", metavar="DATE", help="Delete what was said before this date, as in 2024-01-31.")
 @deletion_options
 @click.pass_obj
@@ -37,7 +51,7 @@ def command(
     What is deleted stays deleted: saving the transcript again does not bring it back.
     """
     if sum(map(bool, (session, chunks, before))) != 1:
-        raise click.UsageError("Give one of --session, --chunk and --before.")
+        raise click.UsageError(_("Give one of --session, --chunk and --before."))
     now = time.time()
     delete: Deletion
     if session:

@@ -16,9 +16,11 @@ import click
 
 from kizami_cli.console import show
 from kizami_cli.invocation import common_options
+from kizami_cli.language import _
 from kizami_cli.recommended import write_recommended
 from kizami_core.errors import KizamiError
-from kizami_core.paths import config_path
+from kizami_core.messages import Message
+from kizami_core.paths import PATH_VARIABLES, config_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +35,10 @@ _QUESTIONS = (
 )
 _OFF_TOPIC = "週末の東京の天気を教えて"
 # Variables of the caller that would lead the hooks out of the throw-away home.
-_LEADING_OUT = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "KIZAMI_DISABLE")
+_LEADING_OUT = (
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "KIZAMI_DISABLE"),
+    *PATH_VARIABLES,
+)
 
 
 @click.command("demo")
@@ -47,24 +52,28 @@ def command() -> None:
         os.mkdir(project)
         write_recommended(config_path(env))
         prompts = _write_session(transcript, project)
-        show("A sample session, as Claude Code writes it:", style="bold")
+        show(_("A sample session, as Claude Code writes it:"), style="bold")
         for prompt in prompts:
             show(f"> {prompt}", indent=2)
         began = time.monotonic()
         _run_hook("save", {"session_id": _SESSION_ID, "transcript_path": transcript, "cwd": project}, env)
-        show(f"It ends, and `kizami save` keeps it ({time.monotonic() - began:.2f} s).")
+        spent = time.monotonic() - began
+        show(_("It ends, and `kizami save` keeps it ({seconds:.2f} s).", seconds=spent))
         for question in _QUESTIONS:
             show()
-            show(f"Two days later, in another session: {question}", style="bold")
-            show("Claude receives with it:")
+            show(_("Two days later, in another session: {question}", question=question), style="bold")
+            show(_("Claude receives with it:"))
             show(_run_hook("recall", _prompt(question, project), env).rstrip("\n"))
         show()
-        show(f"And about something else: {_OFF_TOPIC}", style="bold")
+        show(_("And about something else: {question}", question=_OFF_TOPIC), style="bold")
         block = _run_hook("recall", _prompt(_OFF_TOPIC, project), env)
-        show(block.rstrip("\n") or "Claude receives nothing: no memory is about this.")
+        show(block.rstrip("\n") or _("Claude receives nothing: no memory is about this."))
     show()
     show(
-        "All of this happened in a temporary directory that is gone now. For your own sessions: kizami setup"
+        _(
+            "All of this happened in a temporary directory that is gone now. "
+            "For your own sessions: kizami setup"
+        )
     )
 
 
@@ -118,5 +127,9 @@ def _run_hook(hook: str, fields: Mapping[str, str], env: Mapping[str, str]) -> s
         check=False,
     )
     if done.stderr:
-        raise KizamiError(f"The demonstration failed: {done.stderr.decode('utf-8', 'replace').strip()}")
+        raise KizamiError(
+            Message(
+                "The demonstration failed: {reason}", reason=done.stderr.decode("utf-8", "replace").strip()
+            )
+        )
     return done.stdout.decode("utf-8")

@@ -15,8 +15,11 @@ from kizami_cli.console import count, show, show_json, show_table
 from kizami_cli.hook_command import find_program
 from kizami_cli.hook_probe import check_hooks
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.kept_out import check_kept_out, kept_out_projects
+from kizami_cli.language import _
+from kizami_cli.settings_table import remedy, told
 from kizami_core import __version__
-from kizami_core.backfill import unsaved
+from kizami_core.backfill import split_left_out, unsaved
 from kizami_core.config import load_config
 from kizami_core.errors import StorageError
 from kizami_core.maintenance.coverage import CLEANUP_DAYS, check_coverage, measure_coverage
@@ -32,17 +35,23 @@ from kizami_core.maintenance.findings import Finding, of_error
 from kizami_core.maintenance.hook_runs import check_hook_runs
 from kizami_core.maintenance.permissions import check_permissions, mend_permissions
 from kizami_core.maintenance.repair import repair
+from kizami_core.messages import Message
 from kizami_core.paths import claude_config_dir, config_path, default_database_path, error_log_path
 from kizami_core.storage.connection import open_database
 from kizami_core.transcript.history import find_transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from kizami_cli.kept_out import KeptOut
+    from kizami_core.backfill import LeftOut
     from kizami_core.config import Config
     from kizami_core.transcript.history import TranscriptFile
 
-_CHECKS = "kizami.doctor"  # the entry points of other packages' checks
+_CHECKS, _REPAIRS = "kizami.doctor", "kizami.repair"  # the entry points of other packages
 _STATES = ("ok", "warning", "problem")
+_STATE_NAMES = {"ok": Message("ok"), "warning": Message("warning"), "problem": Message("problem")}
 _STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
 
@@ -93,9 +102,10 @@ def _check_all(invocation: Invocation, path: str, config: Config, now: float) ->
     hooks = check_hooks(os.environ, program, explicit, invocation.project_path())
     cleanup_days = CLEANUP_DAYS if hooks.cleanup_days is None else hooks.cleanup_days
     files = find_transcripts(claude_config_dir(os.environ))
-    coverage = measure_coverage(
-        files, _unsaved(config.database_path, files), now=now, cleanup_days=cleanup_days
-    )
+    wanted, left_out = split_left_out(_unsaved(config.database_path, files), config=config, env=os.environ)
+    never_saved = {transcript.file.path for transcript in left_out}
+    files = [file for file in files if file.path not in never_saved]
+    coverage = measure_coverage(files, wanted, now=now, cleanup_days=cleanup_days)
     log = error_log_path(os.environ)
     return [
         *check_runtime(),
@@ -111,6 +121,7 @@ def _check_all(invocation: Invocation, path: str, config: Config, now: float) ->
         *check_database(config, now),
         *check_foreign_database(default_database_path(os.environ), config.database_path),
         check_coverage(coverage, cleanup_days),
+        *check_kept_out(_kept_out(config, left_out), left_out),
         *check_permissions(os.environ, config=path, database=config.database_path),
         check_disk(config.database_path, free_bytes(config.database_path)),
         *check_error_log(log, now),
@@ -120,32 +131,41 @@ def _check_all(invocation: Invocation, path: str, config: Config, now: float) ->
 
 def _check_other_packages(path: str, config: Config) -> list[Finding]:
     """Ask the packages that bring checks: each is ``check(config_path, config, env) -> list[Finding]``."""
+    findings, failed = _ask_other_packages(_CHECKS, path, config)
+    return findings + failed
+
+
+def _ask_other_packages(group: str, path: str, config: Config) -> tuple[list[Any], list[Finding]]:
+    """Call what other packages bring under a group of entry points; return the results, and what failed."""
     from importlib.metadata import entry_points
 
-    findings: list[Finding] = []
-    for entry_point in sorted(entry_points(group=_CHECKS), key=lambda entry_point: entry_point.name):
+    found: list[Any] = []
+    failed: list[Finding] = []
+    for entry_point in sorted(entry_points(group=group), key=lambda entry_point: entry_point.name):
         try:
-            findings += entry_point.load()(path, config, os.environ)
+            found += entry_point.load()(path, config, os.environ)
         except Exception as error:  # noqa: BLE001 - of another package; the other checks must be told
-            found = f"this check fails ({type(error).__name__}: {error})"
-            remedy = "Bring all packages to one version: pip install --upgrade kizami-cli kizami-hybrid"
-            findings.append(Finding(entry_point.name, "warning", found, remedy))
-    return findings
+            reason = Message("this check fails ({reason})", reason=f"{type(error).__name__}: {error}")
+            remedy = Message(
+                "Bring all packages to one version: pip install --upgrade kizami-cli kizami-hybrid"
+            )
+            failed.append(Finding(entry_point.name, "warning", reason, remedy))
+    return found, failed
 
 
 def _check_config(path: str) -> list[Finding]:
     config, problems = load_config(path, os.environ)
     findings = [
-        Finding("configuration", "warning", f"{problem.key} {problem.message}", f"Correct it in {path}")
-        for problem in problems
+        Finding("configuration", "warning", told(problem), remedy(problem, path)) for problem in problems
     ]
     if problem := mode_problem(config.search_mode):
         findings.append(Finding("configuration", "warning", problem))
     if not config.auto_recall:
-        findings.append(
-            Finding("configuration", "ok", "hooks.autoRecall is false: prompts bring nothing back")
-        )
-    state = f"{path} is read" if os.path.exists(path) else f"{path} is not there: the defaults apply"
+        found = Message("hooks.autoRecall is false: prompts bring nothing back")
+        findings.append(Finding("configuration", "ok", found))
+    state = Message("{path} is not there: the defaults apply", path=path)
+    if os.path.exists(path):
+        state = Message("{path} is read", path=path)
     return findings or [Finding("configuration", "ok", state)]
 
 
@@ -156,6 +176,14 @@ def _unsaved(database: str, files: list[TranscriptFile]) -> list[TranscriptFile]
             return unsaved(connection, files)
     except (FileNotFoundError, StorageError, sqlite3.Error):
         return files
+
+
+def _kept_out(config: Config, left_out: list[LeftOut]) -> list[KeptOut]:
+    try:
+        with closing(open_database(config.database_path, read_only=True)) as connection:
+            return kept_out_projects(connection, left_out, config)
+    except (FileNotFoundError, StorageError, sqlite3.Error):
+        return kept_out_projects(None, left_out, config)
 
 
 def _repair(path: str, config: Config) -> tuple[list[str], list[Finding]]:
@@ -170,31 +198,35 @@ def _repair(path: str, config: Config) -> tuple[list[str], list[Finding]]:
             report = repair(connection)
     except StorageError as error:
         return done, [of_error("repair", error)]
-    done += [f"{name}: was missing, made anew" for name in report.restored]
-    done.append(f"full-text indexes: rebuilt from {count(report.chunks_indexed, 'chunk')}")
-    done.append(f"sessions: {count(report.sessions, 'row')} brought in line with their chunks")
+    done += [Message("{name}: was missing, made anew", name=name) for name in report.restored]
+    chunks, rows = count(report.chunks_indexed, "chunk"), count(report.sessions, "row")
+    done.append(Message("full-text indexes: rebuilt from {chunks}", chunks=chunks))
+    done.append(Message("sessions: {rows} brought in line with their chunks", rows=rows))
     if report.sessions_dropped:
-        done.append(f"sessions: {count(report.sessions_dropped, 'row')} without chunks removed")
-    return done, []
+        dropped = count(report.sessions_dropped, "row")
+        done.append(Message("sessions: {rows} without chunks removed", rows=dropped))
+    others, failed = _ask_other_packages(_REPAIRS, path, config)
+    return done + others, failed
 
 
 def _show(findings: list[Finding], repaired: list[str]) -> None:
     for text in repaired:
-        show(f"repaired: {text}")
+        show(_("repaired: {what}", what=text))
     if not sys.stdout.isatty():
-        show_table((), ((item.state, item.check, item.found, item.remedy) for item in findings))
+        show_table((), ((_STATE_NAMES[item.state], item.check, item.found, item.remedy) for item in findings))
         return
     if repaired:
         show()
     rows: list[tuple[str, str, str]] = []
     for item in findings:
-        rows.append((item.state, item.check, item.found))
+        rows.append((_STATE_NAMES[item.state], item.check, item.found))
         if item.remedy:
-            rows.append(("", "", f"→ {item.remedy}"))
+            rows.append(("", "", Message("→ {remedy}", remedy=item.remedy)))
     show_table(("state", "check", "found"), rows, whole=("state", "check"), styles=_STYLES)
     show()
     problems, warnings = (sum(item.state == state for item in findings) for state in ("problem", "warning"))
     if problems or warnings:
-        show(f"{count(problems, 'problem')}, {count(warnings, 'warning')}.")
+        amounts = {"problems": count(problems, "problem"), "warnings": count(warnings, "warning")}
+        show(_("{problems}, {warnings}.", **amounts))
     else:
-        show("All is well.")
+        show(_("All is well."))

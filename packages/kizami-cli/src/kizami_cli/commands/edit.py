@@ -7,6 +7,7 @@ import time
 import click
 
 from kizami_cli.chunk_text import chunk_json, show_chunk
+from kizami_cli.completion import complete_chunk
 from kizami_cli.console import show_json
 from kizami_cli.invocation import Invocation, common_options
 from kizami_core.editing import edit_chunk
@@ -14,7 +15,7 @@ from kizami_core.editing import edit_chunk
 
 @click.command("edit")
 @common_options
-@click.argument("chunk_id", metavar="ID")
+@click.argument("chunk_id", metavar="ID", shell_complete=complete_chunk)
 @click.option("--content", required=True, help="The new content.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the chunk as it is now.")
 @click.pass_obj

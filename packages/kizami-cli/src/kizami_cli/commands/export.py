@@ -9,10 +9,12 @@ import click
 
 from kizami_cli.console import say, size, write_utf8
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_core.archive.files import write_file
 from kizami_core.archive.writing import export_archive
 from kizami_core.errors import ConfigError, DatabaseCorruptError
 from kizami_core.export import export_json, export_markdown
+from kizami_core.messages import Message
 from kizami_core.storage.connection import open_damaged_database
 from kizami_core.timestamps import parse_since
 
@@ -51,10 +53,13 @@ def command(invocation: Invocation, form: str | None, since: str | None, output:
     except DatabaseCorruptError as error:
         if form == "jsonl":
             raise DatabaseCorruptError(
-                f"{error} An archive holds whole memories alone: `kizami export --format json` writes what "
-                "can be read."
+                Message(
+                    "{problem} An archive holds whole memories alone: `kizami export --format json` writes "
+                    "what can be read.",
+                    problem=error,
+                )
             ) from error
-        say(f"{error} Here is what can be read.")
+        say(_("{problem} Here is what can be read.", problem=error))
         with closing(open_damaged_database(invocation.config.database_path)) as connection:
             _write(invocation, connection, form, moment, output)
 
@@ -63,7 +68,11 @@ def _form_of(output: str) -> str:
     name = output.removesuffix(".gz")
     found = [form for ending, form in _ENDINGS.items() if name.endswith(ending)]
     if output and not found:
-        raise ConfigError(f"{output} tells no format by its ending. Add --format jsonl, json or markdown.")
+        raise ConfigError(
+            Message(
+                "{output} tells no format by its ending. Add --format jsonl, json or markdown.", output=output
+            )
+        )
     return found[0] if found else "json"
 
 
@@ -76,4 +85,5 @@ def _write(
         for piece in pieces:
             write_utf8(piece)
     else:
-        say(f"Wrote {output} ({size(write_file(output, pieces))}).")
+        written = write_file(output, pieces)
+        say(_("Wrote {output} ({size}).", output=output, size=size(written)))

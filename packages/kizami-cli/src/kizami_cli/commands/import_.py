@@ -8,6 +8,7 @@ import click
 
 from kizami_cli.console import count, say, show, show_json
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_core.archive.files import archive_files, file_lines
 from kizami_core.archive.lines import read_lines
 from kizami_core.archive.reading import import_archive
@@ -36,7 +37,7 @@ def command(invocation: Invocation, paths: tuple[str, ...], *, dry_run: bool, as
     """
     if invocation.project:
         raise click.UsageError(
-            "An archive is taken whole. Write one of the project: kizami export --project."
+            _("An archive is taken whole. Write one of the project: kizami export --project.")
         )
     files = [file for path in paths for file in archive_files(path)]
     lines = (line for file in files for line in _lines(file))
@@ -50,9 +51,12 @@ def command(invocation: Invocation, paths: tuple[str, ...], *, dry_run: bool, as
     config = invocation.config
     if report.chunks_added and config.maintenance_enabled and used_mb > config.max_db_size_mb:
         say(
-            f"The database holds {used_mb:.0f} MB, more than maintenance.maxDbSizeMB "
-            f"({config.max_db_size_mb:g}): the next maintenance takes the oldest sessions out again. Raise "
-            "that setting to keep them."
+            _(
+                "The database holds {used:.0f} MB, more than maintenance.maxDbSizeMB ({limit:g}): the next "
+                "maintenance takes the oldest sessions out again. Raise that setting to keep them.",
+                used=used_mb,
+                limit=config.max_db_size_mb,
+            )
         )
 
 
@@ -62,8 +66,15 @@ def _lines(file: str) -> Iterator[Line]:
 
 def _show(report: ImportReport, *, dry_run: bool) -> None:
     if not (report.turns_added or report.turns_changed):
-        show("There is nothing new in it.")
+        show(_("There is nothing new in it."))
         return
-    added = f"{count(report.turns_added, 'new turn')}, {count(report.turns_changed, 'changed turn')}"
-    chunks = f"{count(report.chunks_added, 'chunk')} added, {count(report.chunks_removed, 'chunk')} removed"
-    show(f"{'Would import' if dry_run else 'Imported'} {added} ({chunks}).")
+    amounts = {
+        "new": count(report.turns_added, "new turn"),
+        "changed": count(report.turns_changed, "changed turn"),
+        "added": count(report.chunks_added, "chunk"),
+        "removed": count(report.chunks_removed, "chunk"),
+    }
+    if dry_run:
+        show(_("Would import {new}, {changed} ({added} added, {removed} removed).", **amounts))
+    else:
+        show(_("Imported {new}, {changed} ({added} added, {removed} removed).", **amounts))

@@ -6,6 +6,7 @@ import click
 
 from kizami_cli.console import say, show
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_core.overview import session_overview
 
 
@@ -24,4 +25,4 @@ def command(invocation: Invocation, *, stdin: bool) -> None:  # noqa: ARG001 - f
     if overview:
         show(overview.rstrip("\n"))
     else:
-        say("Nothing: no session of this project is saved.")
+        say(_("Nothing: no session of this project is saved."))

@@ -11,6 +11,7 @@ import click
 from kizami_cli.console import confirm, count, show, show_json, show_table
 from kizami_cli.deletion import deletion_options
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_core.maintenance.merging import DEFAULT_THRESHOLD, merge
 from kizami_core.privacy import redact_for_display
 
@@ -67,9 +68,10 @@ def command(
             right=["deleted", "kept", "alike"],
         )
         if len(pairs) > _SHOWN_PAIRS:
-            show(f"and {count(len(pairs) - _SHOWN_PAIRS, 'more pair')}")
+            show(_("and {more}", more=count(len(pairs) - _SHOWN_PAIRS, "more pair")))
     if is_merging:
-        confirm(f"Delete {count(len(pairs), 'chunk')} that others nearly repeat?", yes=yes)
+        chunks = count(len(pairs), "chunk")
+        confirm(_("Delete {chunks} that others nearly repeat?", chunks=chunks), yes=yes)
         with invocation.database(read_only=False) as connection:
             pairs = merge_chunks(connection)
     if as_json:
@@ -79,9 +81,11 @@ def command(
         ]
         show_json({"deleted": is_merging, "pairs": shown})
     elif not pairs:
-        show("No two chunks are that much alike.")
+        show(_("No two chunks are that much alike."))
+    elif is_merging:
+        show(_("Deleted {chunks}.", chunks=count(len(pairs), "chunk")))
     else:
-        show(f"{'Deleted' if is_merging else 'Would delete'} {count(len(pairs), 'chunk')}.")
+        show(_("Would delete {chunks}.", chunks=count(len(pairs), "chunk")))
 
 
 def _row(pair: MergedPair) -> list[str]:

@@ -7,8 +7,11 @@ import time
 
 import click
 
+from kizami_cli.completion import complete_project
 from kizami_cli.console import confirm, count, local_time, say, show, show_json, show_table
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
+from kizami_core.messages import Message
 from kizami_core.project_renaming import rename_project
 from kizami_core.storage.project_rows import list_projects
 
@@ -36,7 +39,7 @@ def list_command(invocation: Invocation, *, as_json: bool) -> None:
         show_json([{**project.as_dict(), "folder_exists": is_there} for project, is_there in found])
         return
     if not found:
-        say("No session is saved.")
+        say(_("No session is saved."))
         return
     show_table(
         ("last", "sessions", "chunks", "project"),
@@ -45,7 +48,9 @@ def list_command(invocation: Invocation, *, as_json: bool) -> None:
                 local_time(project.last_at),
                 f"{project.sessions:,}",
                 f"{project.chunks:,}",
-                project.project_path if is_there else f"{project.project_path} (no such folder)".lstrip(),
+                project.project_path
+                if is_there
+                else _("{path} (no such folder)", path=project.project_path).lstrip(),
             )
             for project, is_there in found
         ),
@@ -56,8 +61,8 @@ def list_command(invocation: Invocation, *, as_json: bool) -> None:
 
 @command.command("rename")
 @common_options
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", shell_complete=complete_project)
+@click.argument("new", shell_complete=complete_project)
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be moved.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the moves and counts.")
@@ -74,22 +79,43 @@ def rename_command(
     with invocation.database() as connection:
         renaming = rename_project(connection, old, new, now=now, dry_run=True)
     if not dry_run:
-        confirm(f"{_summary(renaming, 'Move')}?", yes=yes)
+        confirm(_("Move {what}?", what=_summary(renaming)), yes=yes)
         with invocation.database(read_only=False) as connection:
             renaming = rename_project(connection, renaming.old, new, now=now)
     if as_json:
         show_json({"renamed": not dry_run, **renaming.as_dict()})
         return
-    show(f"{_summary(renaming, 'Would move' if dry_run else 'Moved')}.")
+    if dry_run:
+        show(_("Would move {what}.", what=_summary(renaming)))
+    else:
+        show(_("Moved {what}.", what=_summary(renaming)))
     if os.path.isdir(renaming.old):
-        show(f"{renaming.old} still stands: what is saved there from now on is a project of its own.")
+        show(
+            _(
+                "{folder} still stands: what is saved there from now on is a project of its own.",
+                folder=renaming.old,
+            )
+        )
 
 
-def _summary(renaming: Renaming, verb: str) -> str:
-    what = f"{count(renaming.sessions, 'session')} ({count(renaming.chunks, 'chunk')})"
+def _summary(renaming: Renaming) -> Message:
+    """Return what is moved, from where and to where."""
     (before, after), *others = renaming.moves
-    below = f" and {count(len(others), 'project')} below it" if others else ""
-    joined = f", which holds {count(renaming.joined, 'session')} already" if renaming.joined else ""
     if others:
-        before, after = renaming.old, renaming.new
-    return f"{verb} {what} of {before}{below} to {after}{joined}"
+        before = Message(
+            "{folder} and {projects} below it", folder=renaming.old, projects=count(len(others), "project")
+        )
+        after = renaming.new
+    if renaming.joined:
+        after = Message(
+            "{folder}, which holds {sessions} already",
+            folder=after,
+            sessions=count(renaming.joined, "session"),
+        )
+    return Message(
+        "{sessions} ({chunks}) of {before} to {after}",
+        sessions=count(renaming.sessions, "session"),
+        chunks=count(renaming.chunks, "chunk"),
+        before=before,
+        after=after,
+    )

@@ -8,6 +8,7 @@ import click
 
 from kizami_cli.console import say, show
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_core.recall import recall
 
 
@@ -36,4 +37,9 @@ def command(invocation: Invocation, prompt: str, *, stdin: bool) -> None:  # noq
     if block:
         show(block.rstrip("\n"))
     else:
-        say("Nothing: no memory is relevant enough, or the prompt asks for none. Why: kizami why --prompt …")
+        say(
+            _(
+                "Nothing: no memory is relevant enough, or the prompt asks for none. "
+                "Why: kizami why --prompt …"
+            )
+        )

@@ -6,6 +6,7 @@ import click
 
 from kizami_cli.console import local_time, say, short_ids, show, show_field, show_json
 from kizami_cli.invocation import Invocation, agents_option, common_options
+from kizami_cli.language import _
 from kizami_core.privacy import redact_for_display
 from kizami_core.resolutions import find_resolutions
 from kizami_core.storage.sessions import list_sessions
@@ -50,8 +51,13 @@ def command(invocation: Invocation, text: str, limit: int, *, include_agents: bo
     for resolution in found:
         _show(resolution, shorten, is_elsewhere=project is None)
     if not found:
-        wider = "" if project is None else " --all-projects looks at those of all projects."
-        say(f"No error is known to be fixed{' that has these words' if text.strip() else ''}.{wider}")
+        told = (
+            _("No error is known to be fixed that has these words.")
+            if text.strip()
+            else _("No error is known to be fixed.")
+        )
+        wider = "" if project is None else _("--all-projects looks at those of all projects.")
+        say(" ".join(filter(None, (told, wider))))
 
 
 def _masked(resolution: Resolution) -> Resolution:

@@ -10,6 +10,7 @@ import click
 from kizami_cli.chunk_text import chunk_json, show_chunk
 from kizami_cli.console import say, short_ids, show_json
 from kizami_cli.invocation import Invocation, agents_option, common_options
+from kizami_cli.language import _
 from kizami_core.privacy import redact_for_display
 from kizami_core.retrieval.filters import Filters
 from kizami_core.retrieval.matches import matched_spans, matched_words
@@ -108,7 +109,7 @@ def command(
         files=files,
     )
     if not words and filters == Filters():
-        raise click.UsageError("Missing argument 'QUERY': words to look for, or an option such as --file.")
+        raise click.UsageError(_("Missing argument 'QUERY': words to look for, or an option such as --file."))
     config = invocation.config
     search = read_search(
         text,
@@ -139,18 +140,18 @@ def command(
             return
         steps = list(narrowing(connection, search, limit=_COUNTED, config=config, now=now))
     labels = {
-        "since": f"since {since}",
-        "until": f"until {until}",
-        "role": f"in which the {role} speaks",
-        "any_of": f"in what the {role} says",
-        "tools": f"with {_any(tools, 'the tool')}",
-        "files": f"with {_any(files, 'the file')}",
-        "phrases": f"with {_all(search.filters.phrases)}",
-        "excluded_phrases": f"without {_all(search.filters.excluded_phrases)}",
-        "excluded_words": f"without {_all(search.filters.excluded_words)}",
+        "since": _("since {time}", time=since),
+        "until": _("until {time}", time=until),
+        "role": _("in which the user speaks") if role == "user" else _("in which the assistant speaks"),
+        "any_of": _("in what the user says") if role == "user" else _("in what the assistant says"),
+        "tools": _("with the tool {names}", names=_any(tools)),
+        "files": _("with the file {names}", names=_any(files)),
+        "phrases": _("with {texts}", texts=_all(search.filters.phrases)),
+        "excluded_phrases": _("without {texts}", texts=_all(search.filters.excluded_phrases)),
+        "excluded_words": _("without {texts}", texts=_all(search.filters.excluded_words)),
     }
-    wider = "" if invocation.all_projects else " --all-projects searches those of all projects."
-    say(_why_nothing(search, steps, labels) + wider)
+    wider = "" if invocation.all_projects else _("--all-projects searches those of all projects.")
+    say(" ".join(filter(None, (_why_nothing(search, steps, labels), wider))))
 
 
 def _show(
@@ -159,6 +160,10 @@ def _show(
     shorten = short_ids(session_ids)
     phrases = search.filters.phrases
     weights = {comparable(phrase): _PHRASE_WEIGHT for phrase in phrases}
+    if search.has_words and not any(
+        hit.relevance or _terms(search, hit.chunk.content) for hit in findings.hits
+    ):
+        say(_("No memory holds words of this. Nearest in meaning:"))
     for hit in findings.hits:
         chunk = hit.chunk
         # What is cut before it is masked may not be known as a secret any more.
@@ -176,39 +181,59 @@ def _show(
 
 def _hit_json(search: Search, hit: Hit) -> dict[str, object]:
     fields = chunk_json(hit.chunk)
-    text = search.filters.text_of(fields["content"])
     return {
         "score": hit.score,
         "relevance": hit.relevance,
-        "terms": matched_words(search.query, search.filters.phrases, text),
+        "terms": _terms(search, fields["content"]),
         **fields,
     }
 
 
+def _terms(search: Search, content: str) -> list[str]:
+    """Return the phrases and words of the query that a memory's text holds."""
+    return matched_words(search.query, search.filters.phrases, search.filters.text_of(content))
+
+
 def _why_nothing(search: Search, steps: Sequence[tuple[str, int]], labels: Mapping[str, str]) -> str:
     """Return what is left by each filter in turn: "3 memories hold words of this, none since 7d."."""
-    (_, found), *narrowed = steps
+    (_name, found), *narrowed = steps
     if not found:
-        return "No memory holds this." if search.has_words else "There is no memory yet."
-    memories = f"{_number(found)} {'memory' if found == 1 else 'memories'}"
-    if search.has_words:
-        memories += " holds words of this" if found == 1 else " hold words of this"
-    told = [memories]
+        return _("No memory holds this.") if search.has_words else _("There is no memory yet.")
+    told = [_hold_words(found) if search.has_words else _memories(found)]
     before = found
     for name, left in narrowed:
         if left < before or not left:
-            told.append(f"{_number(left) if left else 'none'} {'of them ' if told[1:] else ''}{labels[name]}")
+            told.append(_left(left, labels[name], is_first=not told[1:]))
         before = left
-    return f"{', '.join(told)}."
+    return _("{steps}.", steps=_(", ").join(told))
+
+
+def _hold_words(found: int) -> str:
+    if found == 1:
+        return _("1 memory holds words of this")
+    return _("{number} memories hold words of this", number=_number(found))
+
+
+def _memories(found: int) -> str:
+    return _("1 memory") if found == 1 else _("{number} memories", number=_number(found))
+
+
+def _left(left: int, label: str, *, is_first: bool) -> str:
+    if not left:
+        return _("none {that}", that=label) if is_first else _("none of them {that}", that=label)
+    number = _number(left)
+    if is_first:
+        return _("{number} {that}", number=number, that=label)
+    return _("{number} of them {that}", number=number, that=label)
 
 
 def _number(number: int) -> str:
-    return f"{number} or more" if number == _COUNTED else str(number)
+    return _("{number} or more", number=number) if number == _COUNTED else str(number)
 
 
-def _any(names: Sequence[str], kind: str) -> str:
-    return f"{kind} {' or '.join(names)}"
+def _any(names: Sequence[str]) -> str:
+    return _(" or ").join(names)
 
 
 def _all(texts: Sequence[str]) -> str:
-    return " and ".join(f'"{text}"' for text in texts)
+    return _(" and ").join(f'"{text}"' for text in texts)

@@ -12,6 +12,7 @@ import click
 from kizami_cli.backends import installation
 from kizami_cli.config_edit import check_editable, write_setting
 from kizami_cli.console import count, show, show_field
+from kizami_cli.language import _
 from kizami_cli.progress import progress
 from kizami_core.config import load_config
 
@@ -55,8 +56,8 @@ def choose_hybrid(config: str) -> None:
     if load_config(config, os.environ)[0].search_mode == "hybrid":
         return
     backup = write_setting(config, "search", "mode", "hybrid", time.time())
-    show_field("", "search.mode is hybrid now")
-    show_field("", f"what the file was before: {backup}")
+    show_field("", _("search.mode is hybrid now"))
+    show_field("", _("what the file was before: {backup}", backup=backup))
 
 
 def offer_vectors(context: click.Context, config: str, *, yes: bool) -> None:
@@ -67,10 +68,10 @@ def offer_vectors(context: click.Context, config: str, *, yes: bool) -> None:
         return
     show()
     amount = count(waiting, "chunk")
-    later = "They are made in the background from the next prompt on. At once: kizami embed --backfill"
+    later = _("They are made in the background from the next prompt on. At once: kizami embed --backfill")
     if not yes and not sys.stdin.isatty():
-        show(f"No vector yet: {amount}. {later}")
-    elif yes or click.confirm(f"{amount} have no vector yet. Make them now?", default=True):
+        show(_("No vector yet: {amount}. {later}", amount=amount, later=later))
+    elif yes or click.confirm(_("{amount} have no vector yet. Make them now?", amount=amount), default=True):
         mode.embed_all(context)
     else:
         show(later)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from kizami_core.maintenance.findings import Finding, counted
+from kizami_core.messages import Message
 from kizami_core.records import Record
 
 TYPE_CHECKING = False
@@ -67,20 +68,38 @@ def check_coverage(coverage: Coverage, cleanup_days: float) -> Finding:
         "cleanup_days": cleanup_days,
     }
     saved = coverage.on_disk - coverage.unsaved
-    found = f"{coverage.on_disk:,} on disk, {saved:,} saved to their end"
+    found = Message(
+        "{on_disk:,} on disk, {saved:,} saved to their end", on_disk=coverage.on_disk, saved=saved
+    )
     if coverage.in_use:
-        found += f", {coverage.in_use:,} in use now"
+        found = Message("{found}, {in_use:,} in use now", found=found, in_use=coverage.in_use)
     if coverage.first_days is None:
         return Finding("transcripts", "ok", found, figures=figures)
     figures["first_days"] = coverage.first_days
     missed = coverage.unsaved - coverage.in_use
-    due = f"in {counted(coverage.first_days, 'day')}" if coverage.first_days else "at its next start"
-    found += f"; {missed:,} not saved"
-    if not coverage.at_risk:
-        found += f", of which Claude Code deletes the first {due} (cleanupPeriodDays {cleanup_days:g})"
-        return Finding("transcripts", "warning", found, "Run: kizami backfill", figures)
-    found += (
-        f", and Claude Code deletes {coverage.at_risk:,} of them within {_RISK_DAYS} days, the first {due} "
-        f"(cleanupPeriodDays {cleanup_days:g})"
+    due = (
+        Message("in {days}", days=counted(coverage.first_days, "day"))
+        if coverage.first_days
+        else Message("at its next start")
     )
-    return Finding("transcripts", "problem", found, "Run now: kizami backfill", figures)
+    if not coverage.at_risk:
+        found = Message(
+            "{found}; {missed:,} not saved, of which Claude Code deletes the first {due} (cleanupPeriodDays "
+            "{cleanup_days:g})",
+            found=found,
+            missed=missed,
+            due=due,
+            cleanup_days=cleanup_days,
+        )
+        return Finding("transcripts", "warning", found, Message("Run: kizami backfill"), figures)
+    found = Message(
+        "{found}; {missed:,} not saved, and Claude Code deletes {at_risk:,} of them within {risk_days} days, "
+        "the first {due} (cleanupPeriodDays {cleanup_days:g})",
+        found=found,
+        missed=missed,
+        at_risk=coverage.at_risk,
+        risk_days=_RISK_DAYS,
+        due=due,
+        cleanup_days=cleanup_days,
+    )
+    return Finding("transcripts", "problem", found, Message("Run now: kizami backfill"), figures)

@@ -12,6 +12,7 @@ from contextlib import closing
 from kizami_core.errors import DatabaseBusyError, DatabaseCorruptError, StorageError
 from kizami_core.maintenance.findings import Finding, counted, of_error
 from kizami_core.maintenance.integrity import check
+from kizami_core.messages import Message, listed
 from kizami_core.storage.connection import open_database, storage_error
 from kizami_core.storage.schema import APPLICATION_ID
 from kizami_core.storage.space import file_bytes, used_bytes
@@ -26,20 +27,27 @@ _DAY_SECONDS = 86_400
 _BUSY_TIMEOUT_MS = 2_000
 _MIN_FREE_MB = 50  # below it a save of a long session may not fit
 _SHOWN = 3  # of many details of the same kind
-_REPAIR = "Run: kizami doctor --repair"
+_REPAIR = Message("Run: kizami doctor --repair")
+_SETUP = Message("Run: kizami setup")
 
 
 def check_runtime() -> list[Finding]:
     """Look at the interpreter and its SQLite."""
-    python = Finding("python", "ok", f"{platform.python_version()} at {sys.executable}")
+    version = Message("{version} at {path}", version=platform.python_version(), path=sys.executable)
+    python = Finding("python", "ok", version)
     with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute("""CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='trigram')""")
         except sqlite3.OperationalError as error:
-            found = f"{sqlite3.sqlite_version} has no full-text search by trigrams ({error})"
-            remedy = "Install Kizami with another Python (uv tool install --python 3.13 kizami-cli)."
+            found = Message(
+                "{version} has no full-text search by trigrams ({reason})",
+                version=sqlite3.sqlite_version,
+                reason=error,
+            )
+            remedy = Message("Install Kizami with another Python (uv tool install --python 3.13 kizami-cli).")
             return [python, Finding("sqlite", "problem", found, remedy)]
-    return [python, Finding("sqlite", "ok", f"{sqlite3.sqlite_version} with FTS5 and its trigram tokenizer")]
+    found = Message("{version} with FTS5 and its trigram tokenizer", version=sqlite3.sqlite_version)
+    return [python, Finding("sqlite", "ok", found)]
 
 
 def check_database(config: Config, now: float, *, busy_timeout_ms: int = _BUSY_TIMEOUT_MS) -> list[Finding]:
@@ -49,16 +57,17 @@ def check_database(config: Config, now: float, *, busy_timeout_ms: int = _BUSY_T
     """
     path = config.database_path
     if not os.path.exists(path):
-        return [Finding("database", "warning", f"{path} is not there yet.", "Run: kizami setup")]
+        return [Finding("database", "warning", Message("{path} is not there yet.", path=path), _SETUP)]
     try:
         open_database(path, read_only=True, busy_timeout_ms=busy_timeout_ms).close()
         # Only a connection that may write can compare the full-text indexes.
         with closing(open_database(path, busy_timeout_ms=busy_timeout_ms)) as connection:
             return _look_into(connection, config, now)
     except FileNotFoundError:
-        return [Finding("database", "warning", f"{path} is still empty.", "Run: kizami setup")]
+        return [Finding("database", "warning", Message("{path} is still empty.", path=path), _SETUP)]
     except DatabaseCorruptError as error:
-        return [Finding("database", "problem", str(error).partition(". Run ")[0], rescue(path))]
+        found = Message("{path} is damaged ({reason})", path=path, reason=error.__cause__)
+        return [Finding("database", "problem", found, rescue(path))]
     except DatabaseBusyError as error:
         return [of_error("database", error).replace(state="warning")]
     except StorageError as error:
@@ -75,9 +84,9 @@ def free_bytes(path: str) -> int:
 def check_disk(path: str, free: float) -> Finding:
     """Tell whether the free space (in bytes) at a path is enough to save."""
     free /= _MB
-    found = f"{free:,.0f} MB free at {path}"
+    found = Message("{free:,.0f} MB free at {path}", free=free, path=path)
     if free < _MIN_FREE_MB:
-        remedy = (
+        remedy = Message(
             "Free space: what can't be saved now is saved by a later hook, as long as its transcript exists."
         )
         return Finding("disk", "problem", found, remedy, {"free_mb": round(free, 1)})
@@ -95,17 +104,18 @@ def check_foreign_database(path: str, chosen: str) -> list[Finding]:
         return []
     if not header.startswith(b"SQLite format 3") or header[68:72] == APPLICATION_ID.to_bytes(4, "big"):
         return []
-    return [
-        Finding("typescript", "ok", f"{path} is the database of the TypeScript Kizami; it is left untouched.")
-    ]
+    found = Message("{path} is the database of the TypeScript Kizami; it is left untouched.", path=path)
+    return [Finding("typescript", "ok", found)]
 
 
-def rescue(path: str) -> str:
+def rescue(path: str) -> Message:
     """Return the commands that save what can still be read of a damaged database and start afresh."""
-    return (
-        "What can be read: kizami export --format json > kizami-rescue.json  Then: "
-        f'{"move" if os.name == "nt" else "mv"} "{path}" "{path}.damaged"  Then: kizami setup, '
-        "and kizami backfill saves anew what Claude Code's transcripts still hold."
+    return Message(
+        'What can be read: kizami export --format json > kizami-rescue.json  Then: {move} "{path}" '
+        '"{path}.damaged"  Then: kizami setup, and kizami backfill saves anew what '
+        "Claude Code's transcripts still hold.",
+        move="move" if os.name == "nt" else "mv",
+        path=path,
     )
 
 
@@ -118,21 +128,32 @@ def _look_into(connection: sqlite3.Connection, config: Config, now: float) -> li
         report = check(connection)
     except sqlite3.Error as error:
         raise storage_error(error, path) from error
-    held = f"{path}: {counted(chunks, 'chunk')} in {counted(sessions, 'session')}"
+    held = Message(
+        "{path}: {chunks} in {sessions}",
+        path=path,
+        chunks=counted(chunks, "chunk"),
+        sessions=counted(sessions, "session"),
+    )
     findings = [Finding("database", "ok", held, figures={"chunks": chunks, "sessions": sessions})]
     if report.damage:
-        found = "; ".join(report.damage[:_SHOWN])
+        found = Message("damaged: {details}", details=listed(report.damage[:_SHOWN]))
         remedy = _REPAIR if report.is_derived else rescue(path)
-        return [*findings, Finding("integrity", "problem", f"damaged: {found}", remedy)]
+        return [*findings, Finding("integrity", "problem", found, remedy)]
     if report.drift:
-        found = f"what is derived from the chunks disagrees with them: {'; '.join(report.drift[:_SHOWN])}"
+        found = Message(
+            "what is derived from the chunks disagrees with them: {details}",
+            details=listed(report.drift[:_SHOWN]),
+        )
         return [*findings, Finding("integrity", "problem", found, _REPAIR)]
     if report.queued:
-        found = f"sound, but the word index has yet to follow {counted(report.queued, 'chunk')}"
-        remedy = f"The next save works them off. At once: {_REPAIR.partition(': ')[2]}"
+        found = Message(
+            "sound, but the word index has yet to follow {chunks}", chunks=counted(report.queued, "chunk")
+        )
+        remedy = Message("The next save works them off. At once: kizami doctor --repair")
         findings.append(Finding("integrity", "warning", found, remedy, {"queued": report.queued}))
     else:
-        findings.append(Finding("integrity", "ok", "sound; both full-text indexes agree with the chunks"))
+        found = Message("sound; both full-text indexes agree with the chunks")
+        findings.append(Finding("integrity", "ok", found))
     return [*findings, _check_size(connection, config), *_check_times(connection, now)]
 
 
@@ -140,12 +161,13 @@ def _check_size(connection: sqlite3.Connection, config: Config) -> Finding:
     total, used = file_bytes(connection) / _MB, used_bytes(connection) / _MB
     free = max(0.0, total - used)
     figures = {"mb": round(total, 2), "free_mb": round(free, 2), "max_mb": config.max_db_size_mb}
-    found = f"{total:,.1f} MB, of which {free:,.1f} MB are free"
+    found = Message("{total:,.1f} MB, of which {free:,.1f} MB are free", total=total, free=free)
     if not config.maintenance_enabled:
-        return Finding("size", "ok", f"{found}; maintenance is off, so there is no limit", figures=figures)
-    found += f"; the limit is {config.max_db_size_mb:,g} MB"
+        found = Message("{found}; maintenance is off, so there is no limit", found=found)
+        return Finding("size", "ok", found, figures=figures)
+    found = Message("{found}; the limit is {limit:,g} MB", found=found, limit=config.max_db_size_mb)
     if used > config.max_db_size_mb:
-        remedy = (
+        remedy = Message(
             "The next maintenance deletes the oldest sessions. To keep them, raise maintenance.maxDbSizeMB."
         )
         return Finding("size", "warning", found, remedy, figures)
@@ -160,6 +182,10 @@ def _check_times(connection: sqlite3.Connection, now: float) -> list[Finding]:
     ).fetchone()
     if not count:
         return []
-    found = f"{counted(count, 'chunk')} dated in the future, up to {newest} UTC: a clock was or is wrong"
-    remedy = "Check the clock. They count as new until then; `kizami delete` removes a session."
+    found = Message(
+        "{chunks} dated in the future, up to {newest} UTC: a clock was or is wrong",
+        chunks=counted(count, "chunk"),
+        newest=newest,
+    )
+    remedy = Message("Check the clock. They count as new until then; `kizami delete` removes a session.")
     return [Finding("clock", "warning", found, remedy, {"chunks": count})]

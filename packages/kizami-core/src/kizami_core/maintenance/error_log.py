@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 
 from kizami_core.maintenance.findings import Finding, counted
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_core.timestamps import local_minute
 
@@ -51,21 +52,19 @@ def read_error_log(path: str, *, since: float) -> list[LoggedError]:
 def check_error_log(path: str, now: float) -> list[Finding]:
     """Tell the errors of the last seven days, each kind once with its number and its last time."""
     if os.path.lexists(path) and not (os.path.isfile(path) and os.access(path, os.R_OK | os.W_OK)):
-        found = f"{path} can't be read or written to, so errors of the hooks are not kept"
-        return [Finding("errors", "problem", found, "Make it a file of yours, or delete it.")]
+        found = Message("{path} can't be read or written to, so errors of the hooks are not kept", path=path)
+        return [Finding("errors", "problem", found, Message("Make it a file of yours, or delete it."))]
     errors = read_error_log(path, since=now - _DAYS * _DAY_SECONDS)
     if not errors:
-        return [Finding("errors", "ok", f"none in the last {_DAYS} days")]
+        return [Finding("errors", "ok", Message("none in the last {days} days", days=_DAYS))]
     kinds: dict[tuple[str, str], list[LoggedError]] = {}
     for logged in errors:
         kinds.setdefault((logged.source, _PARTICULARS.sub("…", logged.message)), []).append(logged)
     latest_first = sorted(kinds.values(), key=lambda kind: kind[-1].at, reverse=True)
     findings = [_finding(kind) for kind in latest_first[:_MAX_KINDS]]
     if len(latest_first) > _MAX_KINDS:
-        more = len(latest_first) - _MAX_KINDS
-        findings.append(
-            Finding("errors", "warning", f"and {counted(more, 'more kind')}", f"They stand in {path}")
-        )
+        more = Message("and {kinds}", kinds=counted(len(latest_first) - _MAX_KINDS, "more kind"))
+        findings.append(Finding("errors", "warning", more, Message("They stand in {path}", path=path)))
     return findings
 
 
@@ -74,11 +73,15 @@ def _finding(errors: Sequence[LoggedError]) -> Finding:
     when = local_minute(last.at)
     message = last.message if len(last.message) <= _MAX_LENGTH else last.message[:_MAX_LENGTH] + "…"
     text, _, remedy = message.rpartition(". ")
-    often = f"{counted(len(errors), 'time')}, last {when}" if len(errors) > 1 else when
+    often = (
+        Message("{times}, last {when}", times=counted(len(errors), "time"), when=when)
+        if len(errors) > 1
+        else when
+    )
     return Finding(
         "errors",
         "warning",
-        f"{last.source}, {often}: {text or remedy}",
-        remedy if text else "Upgrade Kizami; if it comes back, report it with this line.",
+        Message("{source}, {often}: {text}", source=last.source, often=often, text=text or remedy),
+        remedy if text else Message("Upgrade Kizami; if it comes back, report it with this line."),
         {"count": len(errors), "last": last.at},
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kizami_core.maintenance.findings import Finding
+from kizami_core.messages import Message
 from kizami_core.paths import run_stamp_path
 from kizami_core.timestamps import local_minute
 
@@ -48,21 +49,26 @@ def check_hook_runs(
     for event, hook in hooks.items():
         ran = runs[event]
         failed = max((error.at for error in errors if _is_failure(error, hook)), default=None)
-        found = f"{event}: {'has not run yet' if ran is None else 'last ran ' + local_minute(ran)}"
+        found = (
+            Message("{event}: has not run yet", event=event)
+            if ran is None
+            else Message("{event}: last ran {moment}", event=event, moment=local_minute(ran))
+        )
         figures = {} if ran is None else {"last_run": round(ran, 3)}
         if failed is not None and (ran is None or failed > ran + _SECOND):
-            found += f"; failed {local_minute(failed)}"
-            remedy = "What went wrong, and what to do, stands under errors."
+            found = Message("{found}; failed {moment}", found=found, moment=local_minute(failed))
+            remedy = Message("What went wrong, and what to do, stands under errors.")
             findings.append(Finding("runs", "warning", found, remedy, {**figures, "last_failure": failed}))
         else:
             findings.append(Finding("runs", "ok", found, figures=figures))
     latest = max((ran for ran in [*runs.values(), since] if ran is not None), default=None)
     if hooks and latest is not None and newest_transcript and newest_transcript > latest + _SLACK_SECONDS:
-        found = (
-            f"Claude Code wrote a transcript {local_minute(newest_transcript)}, but no hook has run since "
-            f"{local_minute(latest)}"
+        found = Message(
+            "Claude Code wrote a transcript {written}, but no hook has run since {ran}",
+            written=local_minute(newest_transcript),
+            ran=local_minute(latest),
         )
-        remedy = "Trust the project when Claude Code asks, look at /hooks there, and start it anew."
+        remedy = Message("Trust the project when Claude Code asks, look at /hooks there, and start it anew.")
         findings.append(Finding("runs", "problem", found, remedy))
     return findings
 

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from contextlib import closing
 
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_core.retrieval.word_index import project_token
 from kizami_core.storage.schema import MIGRATIONS, apply_migration
@@ -55,7 +56,7 @@ def check(connection: sqlite3.Connection) -> IntegrityReport:
     if damage:
         return IntegrityReport(damage, (), is_derived=all(_INDEX_DAMAGE.search(line) for line in damage))
     if missing := missing_objects(connection):
-        return IntegrityReport((), tuple(f"{name} is missing" for name in missing))
+        return IntegrityReport((), tuple(Message("{name} is missing", name=name) for name in missing))
     queued = connection.execute("""SELECT count(*) FROM word_queue""").fetchone()[0]
     return IntegrityReport((), tuple(_drift(connection)), queued=queued)
 
@@ -79,14 +80,21 @@ def missing_objects(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def _drift(connection: sqlite3.Connection) -> list[str]:
-    drift = [f"{index}: {fault}" for index in FULL_TEXT_INDEXES if (fault := _fault(connection, index))]
+    drift: list[str] = [
+        f"{index}: {fault}" for index in FULL_TEXT_INDEXES if (fault := _fault(connection, index))
+    ]
     # A broken index can't be asked what it holds.
     if not drift and (uneven := _unevenly_indexed(connection)):
-        drift.append(f"{uneven} projects of which the word index holds more or fewer chunks than there are")
+        drift.append(
+            Message(
+                "{count} projects of which the word index holds more or fewer chunks than there are",
+                count=uneven,
+            )
+        )
     for name, statement in _COUNTS.items():
         count = connection.execute(statement).fetchone()[0]
         if count:
-            drift.append(f"{count} {name}")
+            drift.append(Message("{count} {what}", count=count, what=name))
     return drift
 
 
@@ -134,7 +142,7 @@ def _unevenly_indexed(connection: sqlite3.Connection) -> int:
 
 
 _COUNTS = {
-    "sessions whose row disagrees with their chunks": """
+    Message("sessions whose row disagrees with their chunks"): """
         SELECT count(*) FROM (
           SELECT s.session_id FROM sessions s LEFT JOIN chunks c ON c.session_id = s.session_id
           GROUP BY s.session_id HAVING count(c.id) <> s.chunk_count OR count(c.id) = 0
@@ -142,7 +150,7 @@ _COUNTS = {
           SELECT DISTINCT session_id FROM chunks WHERE session_id NOT IN (SELECT session_id FROM sessions)
         )
     """,
-    "chunks whose turn is unknown": """
+    Message("chunks whose turn is unknown"): """
         SELECT count(*) FROM chunks WHERE turn_id IS NOT NULL AND turn_id NOT IN (SELECT id FROM turns)
     """,
 }

@@ -11,6 +11,7 @@ import os
 from kizami_core.archive.files import write_file
 from kizami_core.archive.writing import archive_lines, session_lines
 from kizami_core.errors import StorageError
+from kizami_core.messages import Message
 from kizami_core.paths import make_private_dir
 from kizami_core.storage.chunks import bytes_by_session
 from kizami_core.storage.connection import database_path
@@ -67,8 +68,13 @@ def keep_removed(
         _drop_oldest(folder, max_mb * _MB)
     except OSError as error:
         raise StorageError(
-            f"The archive of what maintenance removes can't be written to {folder} ({error.strerror}), so "
-            "nothing was removed. Free space, or set maintenance.archiveMaxMB to 0 in config.json."
+            Message(
+                "The archive of what maintenance removes can't be written to {folder} ({reason}), so "
+                "nothing was removed. Free space, or set maintenance.archiveMaxMB to 0 in "
+                "config.json.",
+                folder=folder,
+                reason=error.strerror,
+            )
         ) from error
     return written
 

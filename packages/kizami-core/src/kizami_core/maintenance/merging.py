@@ -10,6 +10,7 @@ from kizami_core.errors import ConfigError
 from kizami_core.maintenance.deletion import remove_chunks
 from kizami_core.maintenance.keeping import keep_removed
 from kizami_core.maintenance.similarity import MergedPair, Search
+from kizami_core.messages import Message
 from kizami_core.storage.chunks import project_chunks
 from kizami_core.storage.connection import transaction
 from kizami_core.storage.marks import all_marks
@@ -49,7 +50,11 @@ def merge(
     """
     if not 0 < threshold <= 1:
         raise ConfigError(
-            f"The threshold {threshold:g} is not above 0 and at most 1. The default is {DEFAULT_THRESHOLD}."
+            Message(
+                "The threshold {threshold:g} is not above 0 and at most 1. The default is {default}.",
+                threshold=threshold,
+                default=DEFAULT_THRESHOLD,
+            )
         )
     if dry_run:
         return _found(connection, project_path, threshold, across_projects=across_projects)

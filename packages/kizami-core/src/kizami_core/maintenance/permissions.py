@@ -7,6 +7,7 @@ import os
 import stat
 
 from kizami_core.maintenance.findings import Finding
+from kizami_core.messages import Message
 from kizami_core.paths import data_dir, error_log_path, run_stamp_path
 
 TYPE_CHECKING = False
@@ -21,25 +22,28 @@ def check_permissions(env: Mapping[str, str], *, config: str, database: str) -> 
     findings = []
     if too_open := _too_open(env, config, database):
         names = ", ".join(f"{path} ({stat.S_IMODE(os.stat(path).st_mode):04o})" for path, _ in too_open)
-        found = f"open to others: {names}"
-        findings.append(Finding("permissions", "warning", found, "Run: kizami doctor --repair"))
+        found = Message("open to others: {names}", names=names)
+        findings.append(Finding("permissions", "warning", found, Message("Run: kizami doctor --repair")))
     for directory in dict.fromkeys((data_dir(env), os.path.dirname(database))):
         if os.path.exists(directory) and not (os.path.isdir(directory) and os.access(directory, os.W_OK)):
-            found = f"{directory} can't be written to, so nothing can be saved there"
-            remedy = "Make it a directory of yours that can be written to, or set another database.path."
+            found = Message("{path} can't be written to, so nothing can be saved there", path=directory)
+            remedy = Message(
+                "Make it a directory of yours that can be written to, or set another database.path."
+            )
             findings.append(Finding("permissions", "problem", found, remedy))
     if os.path.exists(database) and not os.access(database, os.W_OK):
-        found = f"{database} can't be written to, so nothing can be saved"
-        findings.append(Finding("permissions", "problem", found, "Give yourself the right to write to it."))
-    return findings or [Finding("permissions", "ok", "only you can read what is kept")]
+        found = Message("{path} can't be written to, so nothing can be saved", path=database)
+        remedy = Message("Give yourself the right to write to it.")
+        findings.append(Finding("permissions", "problem", found, remedy))
+    return findings or [Finding("permissions", "ok", Message("only you can read what is kept"))]
 
 
-def mend_permissions(env: Mapping[str, str], *, config: str, database: str) -> list[str]:
+def mend_permissions(env: Mapping[str, str], *, config: str, database: str) -> list[Message]:
     """Close to others what is open to them; return what was done."""
-    done = []
+    done: list[Message] = []
     for path, mode in _too_open(env, config, database):
         os.chmod(path, mode)
-        done.append(f"{path}: closed to others ({mode:04o})")
+        done.append(Message("{path}: closed to others ({mode:04o})", path=path, mode=mode))
     return done
 
 

@@ -10,6 +10,7 @@ import click
 
 from kizami_cli.console import say
 from kizami_cli.invocation import Invocation, common_options
+from kizami_cli.language import _
 from kizami_cli.progress import progress
 from kizami_core.paths import claude_config_dir, expand_user
 from kizami_import.claude_mem import default_source, import_claude_mem
@@ -61,7 +62,7 @@ def command(
                     advance=advance,
                 )
         except KeyboardInterrupt:
-            say("Stopped. What was imported stays; the same command goes on from there.")
+            say(_("Stopped. What was imported stays; the same command goes on from there."))
             raise
         show_report(connection, report, invocation.config, as_json=as_json)
 

@@ -7,6 +7,8 @@ from contextlib import closing, contextmanager
 from tempfile import TemporaryDirectory
 
 from kizami_cli.console import count, say, show, show_json, show_table, size
+from kizami_cli.language import _
+from kizami_core.messages import Message
 from kizami_core.retrieval import word_index
 from kizami_core.storage.connection import open_database
 from kizami_core.storage.space import used_bytes
@@ -14,7 +16,7 @@ from kizami_core.storage.space import used_bytes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kizami_cli.invocation import Invocation
     from kizami_core.config import Config
@@ -22,6 +24,22 @@ if TYPE_CHECKING:
 
 _CACHE_KB = 65_536
 _MB = 1024 * 1024
+_KINDS: Mapping[str, Message] = {
+    "observation": Message("observation"),
+    "summary": Message("summary"),
+    "prompt": Message("prompt"),
+    "chunk": Message("chunk"),
+}
+_REASONS: Mapping[str, Message] = {
+    "empty": Message("empty"),
+    "internal": Message("internal"),
+    "private": Message("private"),
+    "other project": Message("other project"),
+    "repeated": Message("repeated"),
+    "saved from its transcript": Message("saved from its transcript"),
+    "deleted there": Message("deleted there"),
+    "broken": Message("broken"),
+}
 
 
 @contextmanager
@@ -49,14 +67,13 @@ def show_report(
     if as_json:
         show_json(report.as_dict())
     else:
-        outcomes = {
-            "would import" if report.is_dry_run else "imported": report.imported,
-            "known from before": report.known,
-            **{f"skipped: {reason}": kinds for reason, kinds in report.skipped.items()},
-        }
+        imported = _("would import") if report.is_dry_run else _("imported")
+        outcomes = [(imported, report.imported), (_("known from before"), report.known)]
+        for reason, kinds in report.skipped.items():
+            outcomes.append((_("skipped: {reason}", reason=_REASONS[reason]), kinds))
         rows = [
-            [outcome, kind, f"{number:,}"]
-            for outcome, kinds in outcomes.items()
+            [outcome, _(_KINDS[kind]), f"{number:,}"]
+            for outcome, kinds in outcomes
             for kind, number in kinds.items()
         ]
         show_table(["what", "rows of", "count"], rows, whole=["what"], right=["count"])
@@ -73,23 +90,38 @@ def show_report(
 
 def _say_what_maintenance_takes(connection: sqlite3.Connection, config: Config) -> None:
     say(
-        f"Maintenance keeps what was imported for {config.max_chunk_age_days:g} days from now. "
-        "To keep it longer, raise maintenance.maxChunkAgeDays in config.json."
+        _(
+            "Maintenance keeps what was imported for {days:g} days from now. "
+            "To keep it longer, raise maintenance.maxChunkAgeDays in config.json.",
+            days=config.max_chunk_age_days,
+        )
     )
     held = used_bytes(connection)
     if held > config.max_db_size_mb * _MB:
         say(
-            f"The database holds {size(held)}: maintenance will remove its oldest sessions. "
-            f"To keep them, raise maintenance.maxDbSizeMB ({config.max_db_size_mb:g}) in config.json."
+            _(
+                "The database holds {held}: maintenance will remove its oldest sessions. "
+                "To keep them, raise maintenance.maxDbSizeMB ({limit:g}) in config.json.",
+                held=size(held),
+                limit=config.max_db_size_mb,
+            )
         )
 
 
 def _sum_up(report: ImportReport) -> str:
-    imported = count(sum(report.imported.values()), "row")
+    rows = count(sum(report.imported.values()), "row")
     if report.is_dry_run:
-        return f"Would import {imported} of {report.source}."
-    text = f"Imported {imported} of {report.source}: {count(report.chunks_written, 'chunk')}"
-    grown = sum(report.updated.values())
-    text += f"; {count(grown, 'prompt')} known from before had grown" if grown else ""
-    text += f"; {count(report.moved, 'chunk')} moved to folders known now" if report.moved else ""
-    return f"{text}."
+        return _("Would import {rows} of {source}.", rows=rows, source=report.source)
+    told = Message(
+        "Imported {rows} of {source}: {chunks}",
+        rows=rows,
+        source=report.source,
+        chunks=count(report.chunks_written, "chunk"),
+    )
+    if grown := sum(report.updated.values()):
+        prompts = count(grown, "prompt")
+        told = Message("{told}; {prompts} known from before had grown", told=told, prompts=prompts)
+    if report.moved:
+        chunks = count(report.moved, "chunk")
+        told = Message("{told}; {chunks} moved to folders known now", told=told, chunks=chunks)
+    return _("{told}.", told=told)
