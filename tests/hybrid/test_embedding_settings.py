@@ -58,7 +58,7 @@ def test_value_that_can_not_be_used_is_its_default_and_a_problem(key, value, wan
 
 
 def test_unknown_settings_are_problems():
-    problem = ConfigProblem("embedding.size", "is no setting of Kizami; it is ignored.")
+    problem = ConfigProblem("embedding.size", "is no setting of Kizami; it is ignored.", is_unknown=True)
     assert parse_settings({"size": 1}, ENV) == (DEFAULT, [problem])
     problem = ConfigProblem("embedding", "is not an object; it is ignored.")
     assert parse_settings([], ENV) == (DEFAULT, [problem])

@@ -27,7 +27,7 @@ OURS = {"errors", "manifest", "resident", "resident.channel", "resident.client",
     "resident.protocol",
     "settings",
 }
-CORE = {"errors", "config", "json_text", "paths", "records"}
+CORE = {"errors", "config", "json_text", "messages", "paths", "records"}
 STARTING = {"kizami_core.processes", "kizami_hybrid.resident.starting"}
 
 

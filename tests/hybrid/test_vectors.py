@@ -4,6 +4,7 @@ import subprocess
 import sys
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from hash_embedder import HashEmbedder
@@ -22,7 +23,7 @@ from kizami_core.storage.space import reclaim_space
 from kizami_hybrid import vector_index
 from kizami_hybrid.errors import ModelDamagedError, VectorsStaleError
 from kizami_hybrid.vector_schema import VectorState, pending, state
-from kizami_hybrid.vector_search import cosines, search_vectors
+from kizami_hybrid.vector_search import search_vectors
 from vector_databases import DRIVERS, HOME, WITHOUT_VEC, WORK, VectorDatabase
 
 NOW = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC
@@ -41,7 +42,10 @@ def embedder():
 
 def search(connection, embedder, text, *, project=None, k=10, **options):
     vector = embedder.query(text)
-    return search_vectors(connection, vector, model=embedder.model, project_path=project, k=k, **options)
+    centre = np.zeros(embedder.model.dimensions, np.float32)
+    return search_vectors(
+        connection, vector, **{"model": embedder.model, "centre": centre, "project_path": project, "k": k} | options
+    )
 
 
 def found(book, embedder, text, **options):
@@ -99,7 +103,7 @@ def test_the_nearest_chunk_comes_first_with_its_cosine(book, embedder):
     book.refresh(embedder)
     with book.vectors() as connection:
         hits = search(connection, embedder, TEXTS[1])
-        wanted = cosines(connection, embedder.query(TEXTS[1]), ids, model=embedder.model)
+    wanted = dict(zip(ids, embedder.embed(TEXTS, "document") @ embedder.query(TEXTS[1]), strict=True))
     assert [number for number, _ in hits] == sorted(ids, key=lambda number: -wanted[number])
     assert dict(hits) == pytest.approx(wanted, abs=1e-6)
     assert hits[0] == (ids[1], pytest.approx(1, abs=1e-6))
@@ -160,15 +164,6 @@ def test_what_sqlite_vec_has_yet_to_follow_is_found_too(book, embedder):
     assert found(book, embedder, "認証の設定", project=HOME) == [later[0], *first]
     book.refresh(embedder)
     assert is_in_step(book)
-
-
-def test_a_cosine_is_told_for_chunks_that_have_a_vector(book, embedder):
-    ids = book.add(*(f"text {number}" for number in range(600)))
-    book.refresh(embedder, limit=599)
-    with book.vectors() as connection:
-        told = cosines(connection, embedder.query("text 7"), [*ids, 10_000], model=embedder.model)
-    assert len(told) == 599
-    assert told[ids[7]] == pytest.approx(1, abs=1e-6)
 
 
 def test_an_edited_chunk_is_not_found_by_what_it_said(book, embedder):
@@ -291,13 +286,11 @@ def test_state_is_told_before_there_are_vectors_and_after(book, embedder):
 def test_vectors_of_two_models_are_never_mixed(book, embedder, other):
     ids = book.add(*TEXTS)
     book.refresh(embedder)
-    with book.vectors() as connection:
-        for call in (
-            lambda: search(connection, other, TEXTS[0]),
-            lambda: cosines(connection, other.query("x"), ids, model=other.model),
-        ):
-            with pytest.raises(VectorsStaleError, match=r"Run: kizami embed --backfill$"):
-                call()
+    with (
+        book.vectors() as connection,
+        pytest.raises(VectorsStaleError, match=r"Run: kizami embed --backfill$"),
+    ):
+        search(connection, other, TEXTS[0])
     with pytest.raises(VectorsStaleError, match=r"Run: kizami embed --backfill$"):
         book.refresh(other)
     assert book.refresh(other, rebuild=True) == len(TEXTS)

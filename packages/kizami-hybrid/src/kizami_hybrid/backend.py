@@ -8,8 +8,9 @@ answer is that of the words.
 from __future__ import annotations
 
 import time
+from math import inf
 
-from kizami_hybrid.relevance import MOST_ODDS, fused_relevance, leads
+from kizami_hybrid.relevance import MOST_ODDS, expects_a_memory, fused_relevance, leads
 from kizami_hybrid.resident.client import begin_search
 from kizami_hybrid.resident.client import wake as wake_process
 from kizami_hybrid.settings import load_settings
@@ -63,6 +64,7 @@ class ResidentVectors:
         self._now = now
         self._is_hook = is_hook
         self._include_agents = include_agents
+        self._is_expected = expects_a_memory(text)
         self._pending: Pending | None = None
         self._asked: str | None = None
         self._is_awaited = False
@@ -78,7 +80,9 @@ class ResidentVectors:
     @property
     def odds(self) -> float:
         """The most that vectors multiply the odds of a relevance by, of what is asked next."""
-        return 1.0 if self._is_hook and self._is_answered else MOST_ODDS
+        if self._is_hook and self._is_answered:
+            return 1.0
+        return inf if self._is_expected else MOST_ODDS
 
     def ask(self, project_path: str | None) -> None:
         """Send the query, for one project or for all; a hook returns at once.
@@ -112,6 +116,7 @@ class ResidentVectors:
             limit=NEAREST,
             now=self._now,
             include_agents=self._include_agents,
+            is_hook=self._is_hook,
         )
 
     def nearest(self) -> Sequence[int]:
@@ -124,7 +129,7 @@ class ResidentVectors:
 
     def judge(self, candidates: Sequence[Judgement]) -> Sequence[Judgement]:
         """Return what words and vectors say of each candidate; without an answer what the words say."""
-        return judge(candidates, self._cosines, self._config.fusion)
+        return judge(candidates, self._cosines, self._config.fusion, is_expected=self._is_expected)
 
     def close(self) -> None:
         """Let go of the process."""
@@ -150,7 +155,11 @@ def open_vectors(
 
 
 def judge(
-    candidates: Sequence[Judgement], cosines: Mapping[int, float], fusion: Fusion
+    candidates: Sequence[Judgement],
+    cosines: Mapping[int, float],
+    fusion: Fusion,
+    *,
+    is_expected: bool = False,
 ) -> Sequence[Judgement]:
     """Return what words and vectors say of each candidate, given what the words say.
 
@@ -158,6 +167,7 @@ def judge(
         candidates: those of one query.
         cosines: of the chunks nearest to it, nearest first; without any the words decide.
         fusion: how the two orders become one.
+        is_expected: whether the query expects a memory.
     """
     if not cosines:
         return candidates
@@ -170,7 +180,11 @@ def judge(
     scores = fuse([candidate.rank_score for candidate in candidates], of_candidates)
     return [
         candidate.replace(
-            relevance=fused_relevance(candidate.relevance, ahead.get(candidate.chunk_id, 0.0)),
+            relevance=fused_relevance(
+                candidate.relevance,
+                ahead.get(candidate.chunk_id, 0.0),
+                is_expected=is_expected,
+            ),
             rank_score=score,
             cosine=cosine,
         )

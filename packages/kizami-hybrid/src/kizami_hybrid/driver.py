@@ -17,6 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from kizami_core.errors import StorageError
+from kizami_core.messages import Message, listed
 from kizami_core.records import Record
 from kizami_core.storage.connection import storage_error
 from kizami_core.storage.schema import APPLICATION_ID, SCHEMA_VERSION
@@ -37,7 +38,7 @@ class Driver(Record):
 
     name: str
     sqlite_version: str
-    why: str
+    why: Message
     can_load_vec: bool
 
 
@@ -47,22 +48,25 @@ def choose(libraries: Sequence[str] = LIBRARIES) -> Driver:
     If there is none it is Python's own, without sqlite-vec.
     """
     extension = extension_path()
-    failures: list[str] = []
+    failures: list[Message] = []
     for name in libraries if extension else ():
         try:
             library = import_module(name)
         except ImportError:
-            failures.append(f"{name} is not installed")
+            failures.append(Message("{name} is not installed", name=name))
             continue
         try:
             version = _vec_version(library, extension)
-        except (AttributeError, library.Error) as error:
-            reason = "was built without extensions" if isinstance(error, AttributeError) else f"says: {error}"
-            failures.append(f"{name} {reason}")
+        except AttributeError:
+            failures.append(Message("{name} was built without extensions", name=name))
             continue
-        why = "; ".join([*failures, f"{name} loads sqlite-vec {version}"])
+        except library.Error as error:
+            failures.append(Message("{name} says: {reason}", name=name, reason=error))
+            continue
+        why = listed([*failures, Message("{name} loads sqlite-vec {version}", name=name, version=version)])
         return Driver(name, library.sqlite_version, why, can_load_vec=True)
-    why = "; ".join([*(failures or ["sqlite-vec is not installed"]), "vectors are searched with NumPy"])
+    failures = failures or [Message("sqlite-vec is not installed")]
+    why = listed([*failures, Message("vectors are searched with NumPy")])
     return Driver(_OWN, import_module(_OWN).sqlite_version, why, can_load_vec=False)
 
 
@@ -126,10 +130,16 @@ def _check_schema(connection: sqlite3.Connection, path: str) -> None:
         version = connection.execute("""SELECT max(version) FROM schema_version""").fetchone()[0]
     if version > SCHEMA_VERSION:
         raise StorageError(
-            f"{path} was written by a newer Kizami. Upgrade: pip install --upgrade kizami-cli kizami-hybrid"
+            Message(
+                "{path} was written by a newer Kizami. Upgrade: pip install --upgrade kizami-cli "
+                "kizami-hybrid",
+                path=path,
+            )
         )
     if version < SCHEMA_VERSION:
-        raise StorageError(f"{path} has not been brought to the current schema yet. Run: kizami setup")
+        raise StorageError(
+            Message("{path} has not been brought to the current schema yet. Run: kizami setup", path=path)
+        )
 
 
 def _vec_version(library: ModuleType, extension: str) -> str:

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 import click
 
+from kizami_core.messages import Message
+from kizami_hybrid.commands.telling import told
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,5 +54,11 @@ class _Lines:
         tenths = min(_LINES, _LINES * self._done // max(1, self._total))
         if tenths > self._shown:
             self._shown = tenths
-            reached = f"{100 // _LINES * tenths} % ({self._done:,} of {self._total:,})"
-            click.echo(f"{self._task}: {reached}", err=True)
+            message = Message(
+                "{task}: {percent} % ({done:,} of {total:,})",
+                task=self._task,
+                percent=100 // _LINES * tenths,
+                done=self._done,
+                total=self._total,
+            )
+            click.echo(told(message), err=True)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_hybrid.errors import ModelError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kizami_hybrid.model_files import Progress
 
 _DEFAULT_VERSION = "main"
-_REMEDY = (
+_REMEDY = Message(
     "Try again, or copy the files from a machine that reaches the hub and run: "
     "kizami setup --hybrid --model-dir DIR"
 )
@@ -95,7 +96,14 @@ def fetch_files(
         wanted = version.checksums.get(name)
         with open(path, "rb") as file:
             if wanted and hashlib.file_digest(file, "sha256").hexdigest() != wanted:
-                raise ModelError(f"{name} of {version.repository} arrived damaged. {_REMEDY}")
+                raise ModelError(
+                    Message(
+                        "{name} of {model} arrived damaged. {remedy}",
+                        name=name,
+                        model=version.repository,
+                        remedy=_REMEDY,
+                    )
+                )
     shutil.rmtree(os.path.join(target, ".cache"), ignore_errors=True)  # the client's own notes
 
 
@@ -119,4 +127,11 @@ def _bar_class(progress: Progress | None, done: int, total: int) -> type:
 
 def _hub_error(repository: str, error: Exception) -> ModelError:
     reason = " ".join(str(error).split())[:300] or type(error).__name__
-    return ModelError(f"{repository} can't be fetched from the Hugging Face hub ({reason}). {_REMEDY}")
+    return ModelError(
+        Message(
+            "{model} can't be fetched from the Hugging Face hub ({reason}). {remedy}",
+            model=repository,
+            reason=reason,
+            remedy=_REMEDY,
+        )
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from kizami_core.messages import Message
 from kizami_core.storage.connection import open_database
 from kizami_hybrid.commands.embed import command
 from kizami_hybrid.embedder import ModelIdentity
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from kizami_hybrid.model_files import Progress
 
 
-def install(config_path: str, env: Mapping[str, str], *, model_dir: str | None, progress: Progress) -> str:
+def install(
+    config_path: str, env: Mapping[str, str], *, model_dir: str | None, progress: Progress
+) -> Message:
     """Install the configured model and return, for a person, what is installed.
 
     Args:
@@ -35,7 +38,12 @@ def install(config_path: str, env: Mapping[str, str], *, model_dir: str | None, 
     """
     settings, _ = load_settings(config_path, env)
     manifest = install_model(settings, env, model_dir=model_dir, progress=progress)
-    return f"{manifest.model} ({manifest.model_file}) in {settings.model_dir}"
+    return Message(
+        "{model} ({file}) in {path}",
+        model=manifest.model,
+        file=manifest.model_file,
+        path=settings.model_dir,
+    )
 
 
 def chunks_to_embed(config_path: str, database: str, env: Mapping[str, str]) -> int:

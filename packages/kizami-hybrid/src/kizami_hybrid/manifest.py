@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from kizami_core.json_text import parse, quote
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_hybrid.errors import ModelMissingError
 
@@ -45,12 +46,19 @@ def read_manifest(model_dir: str) -> Manifest:
         return Manifest(**data)  # type: ignore[arg-type]  # a wrong shape raises
     except FileNotFoundError:
         raise ModelMissingError(
-            f"The embedding model is not installed ({model_dir} holds none). Run: kizami setup --hybrid"
+            Message(
+                "The embedding model is not installed ({model_dir} holds none). Run: kizami setup --hybrid",
+                model_dir=model_dir,
+            )
         ) from None
     except (OSError, ValueError, TypeError) as error:
         raise ModelMissingError(
-            f"{path} can't be read ({error}), so the embedding model can't be used. "
-            "Install it again: kizami setup --hybrid"
+            Message(
+                "{path} can't be read ({reason}), so the embedding model can't be used. Install it "
+                "again: kizami setup --hybrid",
+                path=path,
+                reason=error,
+            )
         ) from None
 
 

@@ -16,6 +16,7 @@ import os
 import shutil
 
 from kizami_core.locks import ProcessLock
+from kizami_core.messages import Message
 from kizami_core.paths import make_private_dir
 from kizami_hybrid.errors import ModelDamagedError, ModelError, ModelMissingError
 from kizami_hybrid.manifest import Manifest, read_manifest, write_manifest
@@ -70,12 +71,21 @@ def install_model(
         make_private_dir(os.path.dirname(target))
         with ProcessLock(f"{target}.lock") as lock:
             if not lock.is_held:
-                raise ModelError(f"Another setup is filling {target}. Wait for it, then run this one again")
+                raise ModelError(
+                    Message(
+                        "Another setup is filling {target}. Wait for it, then run this one again",
+                        target=target,
+                    )
+                )
             return _install(settings, env, model_dir, installed.commit if installed else "", progress)
     except OSError as error:
         raise ModelError(
-            f"The embedding model can't be installed into {target} ({error}). "
-            "See to space and permissions there and run `kizami setup --hybrid` again"
+            Message(
+                "The embedding model can't be installed into {target} ({reason}). See to space and "
+                "permissions there and run `kizami setup --hybrid` again",
+                target=target,
+                reason=error,
+            )
         ) from error
 
 
@@ -137,11 +147,18 @@ def verify(model_dir: str, manifest: Manifest) -> None:
             found = _sha256(path)
         except OSError as error:
             raise ModelDamagedError(
-                f"{path} can't be read ({error.strerror}). Install the model again: kizami setup --hybrid"
+                Message(
+                    "{path} can't be read ({reason}). Install the model again: kizami setup --hybrid",
+                    path=path,
+                    reason=error.strerror,
+                )
             ) from None
         if found != checksum:
             raise ModelDamagedError(
-                f"{path} is not what was installed. Install the model again: kizami setup --hybrid"
+                Message(
+                    "{path} is not what was installed. Install the model again: kizami setup --hybrid",
+                    path=path,
+                )
             )
 
 
@@ -162,11 +179,20 @@ def _choose(available: Sequence[str], *, is_quantized: bool, where: str) -> list
     # A person's own directory may hold the files of `onnx/` beside the others.
     found = next((name for name in (*names, *map(os.path.basename, names)) if name in available), None)
     if found is None or _TOKENIZER not in available:
-        kind = "quantized" if is_quantized else "full-precision"
-        lacking = f"no {kind} model ({', '.join(names)})" if found is None else f"no {_TOKENIZER}"
+        if found is not None:
+            lacking = Message("no {name}", name=_TOKENIZER)
+        elif is_quantized:
+            lacking = Message("no quantized model ({names})", names=", ".join(names))
+        else:
+            lacking = Message("no full-precision model ({names})", names=", ".join(names))
         raise ModelError(
-            f"{where} holds {lacking}. Set embedding.model (or --model-dir) to one that does, "
-            f"or embedding.quantized to {'false' if is_quantized else 'true'}"
+            Message(
+                "{where} holds {lacking}. Set embedding.model (or --model-dir) to one that does, or "
+                "embedding.quantized to {other}",
+                where=where,
+                lacking=lacking,
+                other="false" if is_quantized else "true",
+            )
         )
     optional = (*_DETAILS, *(found + suffix for suffix in _WEIGHTS))
     return [found, _TOKENIZER, *(name for name in optional if name in available)]

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 
-from kizami_core.config import ConfigProblem
+from kizami_core.config import ConfigProblem, Setting, UnfitValue
 from kizami_core.json_text import parse
+from kizami_core.messages import Message
 from kizami_core.paths import expand_user, home_dir
 from kizami_core.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 DEFAULT_MODEL = "sirasagi62/ruri-v3-30m-ONNX"
 _MAX_DIMENSIONS = 8192
@@ -53,24 +54,35 @@ def load_settings(path: str, env: Mapping[str, str]) -> tuple[EmbeddingSettings,
     return parse_settings(section, env)
 
 
+def known_settings(env: Mapping[str, str]) -> list[Setting]:
+    """Return the section's settings for `kizami config` (the entry points ``kizami.settings``)."""
+
+    def reader(key: str) -> Callable[[object], object]:
+        def read(value: object) -> object:
+            if wanted := _unmet(key, value):
+                raise UnfitValue(wanted)
+            return value
+
+        return read
+
+    return [Setting(f"embedding.{key}", default, reader(key)) for key, default in _defaults(env).items()]
+
+
 def parse_settings(section: object, env: Mapping[str, str]) -> tuple[EmbeddingSettings, list[ConfigProblem]]:
     """Check the parsed section; see ``load_settings``."""
-    defaults: dict[str, object] = {
-        "model": DEFAULT_MODEL,
-        "quantized": True,
-        "dimensions": 256,
-        "cacheDir": _default_cache_dir(env),
-    }
+    defaults = _defaults(env)
     problems: list[ConfigProblem] = []
     if not isinstance(section, dict):
-        problems.append(ConfigProblem("embedding", "is not an object; it is ignored."))
+        problems.append(ConfigProblem("embedding", Message("is not an object; it is ignored.")))
         section = {}
     values = dict(defaults)
     for key, value in section.items():
         if key not in defaults:
-            problems.append(ConfigProblem(f"embedding.{key}", "is no setting of Kizami; it is ignored."))
+            message = Message("is no setting of Kizami; it is ignored.")
+            problems.append(ConfigProblem(f"embedding.{key}", message, is_unknown=True))
         elif wanted := _unmet(key, value):
-            problems.append(ConfigProblem(f"embedding.{key}", f"must be {wanted}; the default is used."))
+            message = Message("must be {wanted}; the default is used.", wanted=wanted)
+            problems.append(ConfigProblem(f"embedding.{key}", message))
         else:
             values[key] = value
     model, _, revision = str(values["model"]).partition("@")
@@ -84,17 +96,27 @@ def parse_settings(section: object, env: Mapping[str, str]) -> tuple[EmbeddingSe
     return settings, problems
 
 
+def _defaults(env: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "model": DEFAULT_MODEL,
+        "quantized": True,
+        "dimensions": 256,
+        "cacheDir": _default_cache_dir(env),
+    }
+
+
 def _unmet(key: str, value: object) -> str:
     """Return what a value should have been, "" when it is that."""
     if key == "quantized":
-        return "" if isinstance(value, bool) else "true or false"
+        return "" if isinstance(value, bool) else Message("true or false")
     if key == "dimensions":
         if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MAX_DIMENSIONS:
             return ""
-        return f"a whole number from 1 to {_MAX_DIMENSIONS}"
+        return Message("a whole number from {low} to {high}", low=1, high=_MAX_DIMENSIONS)
     if not isinstance(value, str) or not value.strip():
-        return "a text"
-    return "" if key != "model" or _is_repository(value) else 'a repository such as "owner/name"'
+        return Message("a text")
+    is_fit = key != "model" or _is_repository(value)
+    return "" if is_fit else Message('a repository such as "owner/name"')
 
 
 def _is_repository(value: str) -> bool:

@@ -6,6 +6,7 @@ from contextlib import closing
 
 from kizami_core.errors import StorageError
 from kizami_core.maintenance.findings import Finding, counted
+from kizami_core.messages import Message, part
 from kizami_core.storage.connection import open_database, storage_error
 from kizami_hybrid.driver import Driver, choose
 from kizami_hybrid.embedder import ModelIdentity
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from kizami_core.config import Config
     from kizami_hybrid.settings import EmbeddingSettings
 
-_BACKFILL = "Run: kizami embed --backfill"
+_REPAIR = Message("Run: kizami doctor --repair")
+_BACKFILL = Message("Run: kizami embed --backfill")
 
 
 def check(config_path: str, config: Config, env: Mapping[str, str]) -> list[Finding]:
@@ -39,7 +41,12 @@ def check(config_path: str, config: Config, env: Mapping[str, str]) -> list[Find
     model, model_findings = _check_model(settings)
     return [
         *(
-            Finding("configuration", "warning", f"{item.key} {item.message}", f"Correct it in {config_path}")
+            Finding(
+                "configuration",
+                "warning",
+                Message("{key} {problem}", key=item.key, problem=item.message),
+                Message("Correct it in {path}", path=config_path),
+            )
             for item in problems
         ),
         _check_driver(choose()),
@@ -50,10 +57,12 @@ def check(config_path: str, config: Config, env: Mapping[str, str]) -> list[Find
 
 
 def _check_driver(driver: Driver) -> Finding:
-    found = f"{driver.name} (SQLite {driver.sqlite_version}): {driver.why}"
+    found = Message(
+        "{name} (SQLite {version}): {why}", name=driver.name, version=driver.sqlite_version, why=driver.why
+    )
     if driver.can_load_vec:
         return Finding("vector driver", "ok", found)
-    remedy = (
+    remedy = Message(
         "Nothing is lost but speed in large databases. pip install --upgrade --force-reinstall kizami-hybrid "
         "brings a SQLite that loads sqlite-vec, where there is one for this platform."
     )
@@ -65,11 +74,17 @@ def _check_model(settings: EmbeddingSettings) -> tuple[ModelIdentity | None, lis
         manifest = read_manifest(settings.model_dir)
         verify(settings.model_dir, manifest)
     except ModelError as error:
-        found, _, remedy = str(error).rpartition(". ")
-        return None, [Finding("embedding model", "warning", f"{found}.", remedy)]
+        found, remedy = part(error.args[0])
+        return None, [Finding("embedding model", "warning", found, remedy)]
     model = ModelIdentity(manifest.model, manifest.revision, settings.dimensions)
-    found = f"{model.name} ({manifest.model_file}, {model.dimensions} dimensions) in {settings.model_dir}"
-    return model, [Finding("embedding model", "ok", found)]
+    loaded = Message(
+        "{name} ({file}, {dimensions} dimensions) in {path}",
+        name=model.name,
+        file=manifest.model_file,
+        dimensions=model.dimensions,
+        path=settings.model_dir,
+    )
+    return model, [Finding("embedding model", "ok", loaded)]
 
 
 def _check_process(settings: EmbeddingSettings, env: Mapping[str, str]) -> list[Finding]:
@@ -79,10 +94,12 @@ def _check_process(settings: EmbeddingSettings, env: Mapping[str, str]) -> list[
     except ModelError:
         return []
     if failure := last_failure(endpoint):
-        found, _, remedy = failure.rpartition(". ")
-        return [Finding("embedding process", "warning", f"can't serve: {found or failure}", remedy)]
-    found = "runs" if is_running(endpoint) else "does not run; the next prompt starts it"
-    return [Finding("embedding process", "ok", found)]
+        text, _, remedy = failure.rpartition(". ")
+        found = Message("can't serve: {reason}", reason=text or failure)
+        return [Finding("embedding process", "warning", found, remedy)]
+    if is_running(endpoint):
+        return [Finding("embedding process", "ok", Message("runs"))]
+    return [Finding("embedding process", "ok", Message("does not run; the next prompt starts it"))]
 
 
 def _check_vectors(database: str, model: ModelIdentity | None) -> list[Finding]:
@@ -96,7 +113,8 @@ def _check_vectors(database: str, model: ModelIdentity | None) -> list[Finding]:
     except FileNotFoundError:
         return []
     except StorageError as error:
-        return [Finding("vectors", "warning", f"they can't be read: {error}", _BACKFILL)]
+        found = Message("they can't be read: {reason}", reason=error.args[0])
+        return [Finding("vectors", "warning", found, _BACKFILL)]
 
 
 def _look_into(connection: sqlite3.Connection, model: ModelIdentity | None) -> Finding:
@@ -110,22 +128,33 @@ def _look_into(connection: sqlite3.Connection, model: ModelIdentity | None) -> F
         "unindexed": counts.unindexed,
     }
     if counts.model is None:
-        found = f"none of {counted(counts.pending, 'chunk')} has a vector yet"
+        found = Message("none of {chunks} has a vector yet", chunks=counted(counts.pending, "chunk"))
         return Finding("vectors", "warning" if counts.pending else "ok", found, _BACKFILL, figures)
     if counts.stale:
-        found = (
-            f"{counted(counts.stale, 'vector')} of another model ({counts.model.name}, "
-            f"{counts.model.dimensions} dimensions) than the one in use: they are not searched"
+        found = Message(
+            "{vectors} of another model ({name}, {dimensions} dimensions) than the one in use: they are not "
+            "searched",
+            vectors=counted(counts.stale, "vector"),
+            name=counts.model.name,
+            dimensions=counts.model.dimensions,
         )
         return Finding("vectors", "warning", found, _BACKFILL, figures)
     broken = len(broken_vectors(connection, counts.model))
     figures["broken"] = broken
     if broken:
-        found = f"{broken:,} of {counted(counts.vectors, 'vector')} damaged: they are not found"
-        return Finding("vectors", "warning", found, _BACKFILL, figures)
+        found = Message(
+            "{broken:,} of {vectors} damaged: they are not found",
+            broken=broken,
+            vectors=counted(counts.vectors, "vector"),
+        )
+        return Finding("vectors", "warning", found, _REPAIR, figures)
     if counts.pending:
-        found = f"{counted(counts.vectors, 'vector')}; {counted(counts.pending, 'chunk')} without one"
-        remedy = "The resident process makes them in the background. At once: kizami embed"
+        found = Message(
+            "{vectors}; {chunks} without one",
+            vectors=counted(counts.vectors, "vector"),
+            chunks=counted(counts.pending, "chunk"),
+        )
+        remedy = Message("The resident process makes them in the background. At once: kizami embed")
         return Finding("vectors", "warning", found, remedy, figures)
-    found = f"{counted(counts.vectors, 'vector')}, one for each chunk"
+    found = Message("{vectors}, one for each chunk", vectors=counted(counts.vectors, "vector"))
     return Finding("vectors", "ok", found, figures=figures)

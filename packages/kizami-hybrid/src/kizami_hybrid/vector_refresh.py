@@ -7,6 +7,7 @@ stored batch by batch, so a refresh may end at any moment, by Ctrl-C or `kill -9
 from __future__ import annotations
 
 from kizami_core.locks import ProcessLock
+from kizami_core.messages import Message
 from kizami_core.storage.connection import database_path, transaction
 from kizami_hybrid import vector_index
 from kizami_hybrid.errors import ModelDamagedError
@@ -98,8 +99,13 @@ def _embed(embedder: Embedder, texts: list[str]) -> Vectors:
     wanted = (len(texts), embedder.model.dimensions)
     if vectors.shape != wanted:
         raise ModelDamagedError(
-            f"{embedder.model.name} gives vectors of the shape {vectors.shape}, not {wanted}. Set "
-            "embedding.dimensions to what the model gives, then run: kizami setup --hybrid"
+            Message(
+                "{model} gives vectors of the shape {shape}, not {wanted}. Set embedding.dimensions "
+                "to what the model gives, then run: kizami setup --hybrid",
+                model=embedder.model.name,
+                shape=vectors.shape,
+                wanted=wanted,
+            )
         )
     return vectors
 

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-import numpy as np
+import time
+from contextlib import closing
 
+from kizami_core.maintenance.findings import counted
+from kizami_core.messages import Message
 from kizami_core.storage.connection import transaction
 from kizami_hybrid import vector_index
-from kizami_hybrid.vector_schema import FLOAT_BYTES, stored_model
+from kizami_hybrid.backend import wake
+from kizami_hybrid.driver import choose, open_database
+from kizami_hybrid.stored_vectors import sound_vectors
+from kizami_hybrid.vector_schema import stored_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
 
+    from kizami_core.config import Config
     from kizami_hybrid.embedder import ModelIdentity
 
 _BLOCK_VECTORS = 1_024  # held in memory at once
-_TOLERANCE = 1e-3  # of a length that should be 1
+
+
+def repair(config_path: str, config: Config, env: Mapping[str, str]) -> list[str]:
+    """Do what `kizami doctor --repair` does for the vectors (entry point group ``kizami.repair``).
+
+    What is damaged is thrown away, sqlite-vec's index is made anew where it disagrees, and the resident process
+    is told of the chunks that wait for a vector.
+
+    Returns:
+        What was done, in words; nothing outside hybrid mode and where there are no vectors.
+
+    Raises:
+        StorageError: the database can't be written.
+    """
+    if config.search_mode != "hybrid":
+        return []
+    with closing(open_database(config.database_path, choose())) as connection:
+        model = stored_model(connection)
+        if model is None:
+            return []
+        queued = mend(connection, model)
+        vector_index.catch_up(connection)
+    wake(config_path, config, env, time.time())
+    return [Message("vectors: {chunks} damaged or missing, made anew in the background", chunks=counted(queued, "chunk"))]
 
 
 def mend(connection: sqlite3.Connection, model: ModelIdentity) -> int:
@@ -53,15 +84,9 @@ def mend(connection: sqlite3.Connection, model: ModelIdentity) -> int:
 
 def broken_vectors(connection: sqlite3.Connection, model: ModelIdentity) -> list[int]:
     """Return the chunks whose stored vector is damaged: of another size, or not of length 1."""
-    size = model.dimensions * FLOAT_BYTES
     broken: list[int] = []
     rows = connection.execute("""SELECT chunk_id, embedding FROM chunks_vec_map""")
     while block := rows.fetchmany(_BLOCK_VECTORS):
-        sound = [row for row in block if isinstance(row[1], bytes) and len(row[1]) == size]
-        data = b"".join(embedding for _, embedding in sound)
-        vectors = np.frombuffer(data, "<f4").reshape(len(sound), model.dimensions)
-        with np.errstate(all="ignore"):
-            is_unit = np.abs(np.linalg.norm(vectors, axis=1) - 1) <= _TOLERANCE
-        kept = {chunk_id for (chunk_id, _), is_kept in zip(sound, is_unit.tolist(), strict=True) if is_kept}
+        kept = set(sound_vectors(block, model)[0].tolist())
         broken += [chunk_id for chunk_id, _ in block if chunk_id not in kept]
     return broken

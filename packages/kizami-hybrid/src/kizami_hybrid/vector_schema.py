@@ -12,6 +12,7 @@ change ``chunks``.
 
 from __future__ import annotations
 
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_core.storage.connection import transaction
 from kizami_hybrid.embedder import ModelIdentity
@@ -163,10 +164,14 @@ def require_model(connection: sqlite3.Connection, model: ModelIdentity) -> None:
     if stored == model:
         return
     if stored is None:
-        raise VectorsStaleError("The memories have no vectors yet. Run: kizami embed --backfill")
+        raise VectorsStaleError(Message("The memories have no vectors yet. Run: kizami embed --backfill"))
     raise VectorsStaleError(
-        f"The vectors were made by {_named(stored)}, and the model in use is {_named(model)}; they can't be "
-        "compared. Run: kizami embed --backfill"
+        Message(
+            "The vectors were made by {stored}, and the model in use is {model}; they can't be "
+            "compared. Run: kizami embed --backfill",
+            stored=_named(stored),
+            model=_named(model),
+        )
     )
 
 
@@ -216,5 +221,10 @@ def _is_complete(connection: sqlite3.Connection) -> bool:
     return columns == {"chunk_id", "vec_rowid", "is_agent", "embedding"}
 
 
-def _named(model: ModelIdentity) -> str:
-    return f"{model.name} ({model.revision[:8]}, {model.dimensions} dimensions)"
+def _named(model: ModelIdentity) -> Message:
+    return Message(
+        "{model} ({revision}, {dimensions} dimensions)",
+        model=model.name,
+        revision=model.revision[:8],
+        dimensions=model.dimensions,
+    )

@@ -1,5 +1,9 @@
 """Searching the vectors: by sqlite-vec where the connection has it, else by NumPy over the same rows.
 
+What is nearest is measured from the centre of the vectors (``vector_centre``). Vectors have length 1, so those
+that lie farthest along the way from the centre to the query are the nearest to one point, whatever the centre:
+which point it is, is all that the index has to be told. Of those the cosines as seen from the centre decide.
+
 sqlite-vec only names candidates. The cosines come from ``chunks_vec_map`` on both ways, so they are the same,
 and an index that disagrees with the map is noticed.
 """
@@ -8,8 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kizami_hybrid.stored_vectors import read_vectors
+from kizami_hybrid.vector_centre import from_centre
 from kizami_hybrid.vector_index import is_usable
-from kizami_hybrid.vector_schema import FLOAT_BYTES, require_model
+from kizami_hybrid.vector_schema import require_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,10 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kizami_hybrid.embedder import ModelIdentity
+    from kizami_hybrid.stored_vectors import Block, Ids
 
     Vector = NDArray[np.float32]
     Found = list[tuple[int, float]]
-    Block = list[tuple[int, object]]
 
 _MAX_NEIGHBOURS = 4_096  # that sqlite-vec gives for one query
 _MAX_UNINDEXED = 1_000  # beyond it the index is of little help
@@ -36,6 +42,7 @@ def search_vectors(
     query_vector: Vector,
     *,
     model: ModelIdentity,
+    centre: Vector,
     project_path: str | None,
     k: int,
     include_agents: bool = False,
@@ -48,12 +55,13 @@ def search_vectors(
         connection: any connection to the database; sqlite-vec is used where it is loaded.
         query_vector: ``float32[dimensions]``.
         model: the model that embedded the query.
+        centre: ``float32[dimensions]``, where they are looked at from; see ``vector_centre``.
         project_path: the project to keep to, None for all.
         k: the most chunks to return.
         include_agents: look at the chunks of sub-agents too.
 
     Returns:
-        Ids of ``chunks`` with their cosines in [-1, 1].
+        Ids of ``chunks`` with their cosines, as seen from the centre, in [-1, 1].
 
     Raises:
         VectorsStaleError: the vectors are those of another model, or there are none.
@@ -62,25 +70,16 @@ def search_vectors(
     if k < 1:
         return []
     scope = _Scope(project_path, include_agents=include_agents)
+    query = from_centre(query_vector, centre)
     found = None
     if is_usable(connection):
         try:
-            found = _by_index(connection, query_vector, model, scope, k)
+            found = _by_index(connection, query, model, scope, k)
         except connection.Error:
             found = None  # a damaged index; the next refresh makes it anew
-    return _by_map(connection, query_vector, model, scope, k) if found is None else found
-
-
-def cosines(
-    connection: sqlite3.Connection, query_vector: Vector, chunk_ids: Sequence[int], *, model: ModelIdentity
-) -> dict[int, float]:
-    """Return the cosines of these chunks with a query; a chunk without a vector is left out.
-
-    Raises:
-        VectorsStaleError: the vectors are those of another model, or there are none.
-    """
-    require_model(connection, model)
-    return dict(_cosines_of(connection, query_vector, chunk_ids, model))
+    if found is None:
+        found = _by_map(connection, query, model, scope, k)
+    return _nearest(_cosines_of(connection, query, [number for number, _ in found], model, centre), k)
 
 
 class _Scope:
@@ -164,12 +163,16 @@ def _by_map(
 
 
 def _cosines_of(
-    connection: sqlite3.Connection, query: Vector, chunk_ids: Sequence[int], model: ModelIdentity
+    connection: sqlite3.Connection,
+    query: Vector,
+    chunk_ids: Sequence[int],
+    model: ModelIdentity,
+    centre: Vector | None = None,
 ) -> Found:
     return [
         pair
         for block in _vectors_of(connection, chunk_ids)
-        for pair in _pairs(*_cosines(block, query, model))
+        for pair in _pairs(*_cosines(block, query, model, centre))
     ]
 
 
@@ -185,20 +188,23 @@ def _vectors_of(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> Ite
         ).fetchall()
 
 
-def _cosines(block: Block, query: Vector, model: ModelIdentity) -> tuple[NDArray[np.int64], Vector]:
-    """Return the ids and cosines of stored vectors; what is no vector is left out."""
-    size = model.dimensions * FLOAT_BYTES
-    sound = [(number, data) for number, data in block if isinstance(data, bytes) and len(data) == size]
-    ids = np.array([number for number, _ in sound], np.int64)
-    vectors = np.frombuffer(b"".join(data for _, data in sound), "<f4").reshape(len(ids), model.dimensions)
+def _cosines(
+    block: Block, query: Vector, model: ModelIdentity, centre: Vector | None = None
+) -> tuple[Ids, Vector]:
+    """Return the ids of stored vectors and their cosines with a query of length 1; what is no vector is left out.
+
+    With a centre the directions are compared in which they lie from there.
+    """
+    ids, vectors = read_vectors(block, model)
+    ways = vectors if centre is None else vectors - centre
     with np.errstate(all="ignore"):
-        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors) * (query @ query))
-        found = np.clip(vectors @ query / lengths, -1, 1)
+        lengths = np.sqrt(np.einsum("ij,ij->i", ways, ways))
+        found = np.clip(ways @ query / lengths, -1, 1)
     is_number = np.isfinite(found)
     return ids[is_number], found[is_number]
 
 
-def _pairs(ids: NDArray[np.int64], values: Vector) -> Found:
+def _pairs(ids: Ids, values: Vector) -> Found:
     return list(zip(ids.tolist(), values.tolist(), strict=True))
 
 

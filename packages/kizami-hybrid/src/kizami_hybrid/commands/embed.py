@@ -10,7 +10,10 @@ from contextlib import closing
 import click
 
 from kizami_core.errors import NotFoundError
+from kizami_core.maintenance.findings import counted
+from kizami_core.messages import Message
 from kizami_core.paths import config_path
+from kizami_hybrid.commands.telling import told
 from kizami_hybrid.driver import choose, open_database
 from kizami_hybrid.embedder import ModelIdentity
 from kizami_hybrid.embedding_progress import progress
@@ -68,7 +71,11 @@ def command(
         if dry_run:
             waiting = _count(connection, _installed(settings), project, is_rebuild=backfill)
             waiting = waiting if limit is None else min(limit, waiting)
-            _show(f"Would embed {_chunks(waiting)}.", {"chunks": waiting}, as_json=as_json)
+            _show(
+                Message("Would embed {chunks}.", chunks=counted(waiting, "chunk")),
+                {"chunks": waiting},
+                as_json=as_json,
+            )
             return
         embedder = load_model(settings, threads=os.cpu_count() or 1)
         began = time.monotonic()
@@ -77,9 +84,14 @@ def command(
         left = pending(connection, project)
     counts = {"chunks": done, "pending": left, "seconds": round(seconds, 1)}
     if not done and not left:
-        text = "Nothing to do: every chunk has a vector."
+        text = Message("Nothing to do: every chunk has a vector.")
     else:
-        text = f"Embedded {_chunks(done)} ({done / max(seconds, 0.1):,.1f} a second); {left:,} left."
+        text = Message(
+            "Embedded {chunks} ({speed:,.1f} a second); {left:,} left.",
+            chunks=counted(done, "chunk"),
+            speed=done / max(seconds, 0.1),
+            left=left,
+        )
     _show(text, counts, as_json=as_json)
 
 
@@ -88,8 +100,11 @@ def _open(path: str) -> sqlite3.Connection:
         return open_database(path, choose())
     except FileNotFoundError:
         raise NotFoundError(
-            f"There is no database at {path} yet. Run `kizami setup`: from then on each turn is saved when "
-            "its answer ends."
+            Message(
+                "There is no database at {path} yet. Run `kizami setup`: from then on each turn is "
+                "saved when its answer ends.",
+                path=path,
+            )
         ) from None
 
 
@@ -133,11 +148,14 @@ def _embed(
         done += chunks
         show_progress(chunks)
 
-    with progress("Embedding", total) as show_progress:
+    with progress(told(Message("Embedding")), total) as show_progress:
         try:
             _embed_all(connection, embedder, limit, project, advance, is_rebuild=is_rebuild)
         except KeyboardInterrupt:
-            click.echo(f"Stopped; {_chunks(done)} embedded. Run it again to go on.", err=True)
+            stopped = Message(
+                "Stopped; {chunks} embedded. Run it again to go on.", chunks=counted(done, "chunk")
+            )
+            click.echo(told(stopped), err=True)
             raise
     return done
 
@@ -170,14 +188,11 @@ def _embed_all(
         if stored_model(connection) == embedder.model and not pending(connection, project):
             return
         if not is_told:
-            click.echo("Another process is embedding; this one helps as soon as it can.", err=True)
+            busy = Message("Another process is embedding; this one helps as soon as it can.")
+            click.echo(told(busy), err=True)
             is_told = True
         time.sleep(_WAIT_SECONDS)
 
 
-def _show(text: str, counts: dict[str, float], *, as_json: bool) -> None:
-    click.echo(json.dumps(counts, indent=2) if as_json else text)
-
-
-def _chunks(number: int) -> str:
-    return f"{number:,} chunk{'' if number == 1 else 's'}"
+def _show(text: Message, counts: dict[str, float], *, as_json: bool) -> None:
+    click.echo(json.dumps(counts, indent=2) if as_json else told(text))

@@ -8,7 +8,9 @@ import os
 import click
 
 from kizami_core.config import load_config
+from kizami_core.messages import Message
 from kizami_core.paths import config_path
+from kizami_hybrid.commands.telling import told
 from kizami_hybrid.resident.control import (
     ask_status,
     is_running,
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MEGABYTE = 1_000_000
+_STATES = {
+    "running": Message("running"),
+    "stopped": Message("stopped"),
+    "failed": Message("failed"),
+    "unresponsive": Message("unresponsive"),
+}
 
 
 @click.group("embedder")
@@ -60,12 +68,12 @@ def status_command(context: click.Context, *, as_json: bool) -> None:
     if status is not None:
         found: dict[str, object] = {"state": "running", "remedy": "", **status}
     elif is_running(endpoint):
-        remedy = "It may be loading its model. If this does not change, run: kizami embedder stop"
+        remedy = Message("It may be loading its model. If this does not change, run: kizami embedder stop")
         found = {"state": "unresponsive", "remedy": remedy}
     elif failure:
         found = {"state": "failed", "remedy": failure}
     else:
-        remedy = "The next prompt starts it in hybrid mode; so does: kizami embedder start"
+        remedy = Message("The next prompt starts it in hybrid mode; so does: kizami embedder start")
         found = {"state": "stopped", "remedy": remedy}
     click.echo(json.dumps(found, ensure_ascii=False, indent=2) if as_json else _text(found))
 
@@ -87,7 +95,10 @@ def stop_command(context: click.Context) -> None:
     """End the process; one that does not listen any more is ended by force."""
     settings, _ = load_settings(_config_path(context), os.environ)
     was_running = stop_and_wait(find_endpoint(settings, os.environ))
-    click.echo("The embedding process has ended." if was_running else "No embedding process was running.")
+    if was_running:
+        click.echo(told(Message("The embedding process has ended.")))
+    else:
+        click.echo(told(Message("No embedding process was running.")))
 
 
 def _config_path(context: click.Context) -> str:
@@ -96,18 +107,29 @@ def _config_path(context: click.Context) -> str:
 
 
 def _text(found: Mapping[str, object]) -> str:
-    lines = [f"state     {found['state']}"]
+    lines = [("state", told(_STATES[str(found["state"])]))]
     model = found.get("model")
     if isinstance(model, dict):
         waiting = found.get("waiting")
         counts = waiting.items() if isinstance(waiting, dict) else ()
-        lines += [
-            f"model     {model['name']}, {model['dimensions']} dimensions, files {model['revision']}",
-            f"process   {found['pid']}, Kizami {found['version']}, up {found['uptime_seconds']} s",
-            f"memory    {float(str(found['resident_bytes'])) / _MEGABYTE:.0f} MB",
-            *(f"waiting   {count:,} chunks of {path}" for path, count in counts),
-        ]
+        of_model = Message(
+            "{name}, {dimensions} dimensions, files {revision}",
+            name=model["name"],
+            dimensions=model["dimensions"],
+            revision=model["revision"],
+        )
+        process = Message(
+            "{pid}, Kizami {version}, up {seconds} s",
+            pid=found["pid"],
+            version=found["version"],
+            seconds=found["uptime_seconds"],
+        )
+        memory = f"{float(str(found['resident_bytes'])) / _MEGABYTE:.0f} MB"
+        lines += [("model", told(of_model)), ("process", told(process)), ("memory", memory)]
+        for path, number in counts:
+            lines.append(("waiting", told(Message("{count:,} chunks of {path}", count=number, path=path))))
     for name in ("problem", "remedy"):
-        if found.get(name):
-            lines.append(f"{name:<9} {found[name]}")
-    return "\n".join(lines)
+        text = found.get(name)
+        if text:
+            lines.append((name, told(text) if isinstance(text, Message) else str(text)))
+    return "\n".join(f"{name:<9} {text}" for name, text in lines)

@@ -8,7 +8,7 @@
     pending.close()
 
 Nothing waits beyond its deadline, a moment of ``time.monotonic()``. Where no process runs, one is started for
-the next time.
+the next time; by a prompt only when it is done, because loading a model keeps the processor busy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 
 from kizami_core.errors import KizamiError
 from kizami_core.json_text import quote
+from kizami_core.messages import Message
 from kizami_hybrid.resident.channel import open_channel
 from kizami_hybrid.resident.endpoint import find_endpoint
 from kizami_hybrid.resident.protocol import MAX_QUERY_CHARACTERS, ProtocolError
@@ -38,7 +39,7 @@ class Pending:
     """A question that was sent, or could not be.
 
     ``problem`` is "" or one sentence that ends with the remedy, for the error log. That nothing runs yet is
-    none; ``is_starting`` then tells whether something will.
+    none; ``is_starting`` then tells whether something will, and ``start`` is what starts it.
     """
 
     def __init__(
@@ -48,9 +49,11 @@ class Pending:
         *,
         search: Search | None = None,
         is_starting: bool = False,
+        start: Callable[[], None] | None = None,
     ) -> None:
         self._channel = channel
         self._search = search
+        self._start = start
         self.problem = problem
         self.is_starting = is_starting
 
@@ -65,7 +68,10 @@ class Pending:
             self.close()
 
     def close(self) -> None:
-        """Let go of the connection; what is not answered yet never will be."""
+        """Let go of the connection, what is not answered yet never will be; start what is to be started."""
+        start, self._start = self._start, None
+        if start is not None:
+            start()
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -80,7 +86,9 @@ class Pending:
             if answer is not None:
                 self.problem = str(answer["error"])
         except (ProtocolError, KeyError, TypeError, ValueError) as error:
-            self.problem = f"The embedding process answers nonsense ({error}). Run: kizami embedder stop"
+            self.problem = Message(
+                "The embedding process answers nonsense ({reason}). Run: kizami embedder stop", reason=error
+            )
         # A late answer must not be taken for the one to the next question.
         self.close()
         return None
@@ -96,6 +104,7 @@ def begin_search(
     limit: int,
     now: float,
     include_agents: bool = False,
+    is_hook: bool = False,
 ) -> Pending:
     """Send a query and return at once.
 
@@ -108,6 +117,7 @@ def begin_search(
         limit: how many chunks are wanted.
         now: seconds since the epoch.
         include_agents: whether sub-agents' sessions count, too.
+        is_hook: where no process runs, start one only when this is closed.
     """
     half = MAX_QUERY_CHARACTERS // 2
     query = text if len(text) <= MAX_QUERY_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
@@ -119,7 +129,7 @@ def begin_search(
             f'"include_agents":{"true" if include_agents else "false"}'
         )
 
-    return _ask(settings, env, fields(project), database, now, search=fields)
+    return _ask(settings, env, fields(project), database, now, search=fields, starts_at_close=is_hook)
 
 
 def wake(settings: EmbeddingSettings, env: Mapping[str, str], database: str, now: float) -> str:
@@ -141,20 +151,28 @@ def _ask(
     now: float,
     *,
     search: Search | None = None,
+    starts_at_close: bool = False,
 ) -> Pending:
     if env.get("KIZAMI_DISABLE", "0") not in ("", "0"):
         return Pending(None)
     try:
         endpoint = find_endpoint(settings, env)
     except KizamiError as error:
-        return Pending(None, str(error))
+        return Pending(None, error.args[0])
     channel = open_channel(endpoint)
     if channel is None:
-        # Only now: an answered prompt does not pay for starting a process.
-        from kizami_hybrid.resident.starting import start_if_due
 
-        start_if_due(endpoint, settings, database, env, now)
-        return Pending(None, is_starting=not os.path.exists(endpoint.failure_path))
+        def start() -> None:
+            # Only now: an answered prompt does not pay for starting a process.
+            from kizami_hybrid.resident.starting import start_if_due
+
+            start_if_due(endpoint, settings, database, env, now)
+
+        is_starting = not os.path.exists(endpoint.failure_path)
+        if starts_at_close:
+            return Pending(None, is_starting=is_starting, start=start)
+        start()
+        return Pending(None, is_starting=is_starting)
     if not channel.send(fields):
         channel.close()
         return Pending(None)

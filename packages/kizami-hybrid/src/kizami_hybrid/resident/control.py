@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 
 from kizami_core.locks import ProcessLock
+from kizami_core.messages import Message
 from kizami_hybrid.errors import ModelError
 from kizami_hybrid.resident.channel import open_channel
 from kizami_hybrid.resident.protocol import ProtocolError
@@ -65,14 +66,19 @@ def start_and_wait(
         start(endpoint, settings, database, env)
     except OSError as error:
         raise ModelError(
-            f"The embedding process can't be started ({error}). Free memory or end other processes first"
+            Message(
+                "The embedding process can't be started ({reason}). Free memory or end other processes first",
+                reason=error,
+            )
         ) from error
     _wait(lambda: ask_status(endpoint) is not None or bool(last_failure(endpoint)), _START_SECONDS)
     status = ask_status(endpoint)
     if status is None:
         raise ModelError(
             last_failure(endpoint)
-            or "The embedding process did not get ready in a minute. Run: kizami embedder stop, then start"
+            or Message(
+                "The embedding process did not get ready in a minute. Run: kizami embedder stop, then start"
+            )
         )
     return status
 
@@ -92,7 +98,11 @@ def stop_and_wait(endpoint: Endpoint) -> bool:
             with suppress(ProcessLookupError):
                 os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
         if pid is None or not _wait(lambda: not is_running(endpoint), _STOP_SECONDS):
-            raise ModelError(f"The embedding process (pid {pid}) does not end. End it by the system's means")
+            raise ModelError(
+                Message(
+                    "The embedding process (pid {pid}) does not end. End it by the system's means", pid=pid
+                )
+            )
     return True
 
 

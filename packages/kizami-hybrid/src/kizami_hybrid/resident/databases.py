@@ -9,6 +9,7 @@ from contextlib import closing
 
 from kizami_hybrid.driver import choose, open_database
 from kizami_hybrid.resident.memory_use import give_back
+from kizami_hybrid.vector_centre import Centres
 from kizami_hybrid.vector_refresh import refresh
 from kizami_hybrid.vector_repair import mend
 from kizami_hybrid.vector_schema import pending, stored_model
@@ -33,6 +34,7 @@ class VectorDatabases:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._driver = choose()
+        self._centres = Centres()
         self._mended: set[str] = set()
 
     def search(
@@ -46,12 +48,14 @@ class VectorDatabases:
     ) -> Sequence[tuple[int, float]]:
         """Return the chunks nearest to a vector with their cosines, best first."""
         with closing(open_database(database, self._driver)) as connection:
+            model = self._embedder.model
             if stored_model(connection) is None:  # its first chunks are being embedded
                 return []
             return search_vectors(
                 connection,
                 vector,
-                model=self._embedder.model,
+                model=model,
+                centre=self._centres.of(database, connection, model),
                 project_path=project_path,
                 k=k,
                 include_agents=include_agents,

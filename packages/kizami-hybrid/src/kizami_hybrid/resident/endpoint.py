@@ -11,6 +11,7 @@ import os
 import stat
 
 from kizami_core import __version__
+from kizami_core.messages import Message
 from kizami_core.paths import data_dir, make_private_dir
 from kizami_core.records import Record
 from kizami_hybrid.errors import ModelError
@@ -101,7 +102,10 @@ def require_private(endpoint: Endpoint) -> None:
     directory = os.path.dirname(endpoint.path)
     if not is_private(directory):
         raise ModelError(
-            f"{directory} is not yours alone, so nothing listens there. Remove it, or close it: chmod 700"
+            Message(
+                "{directory} is not yours alone, so nothing listens there. Remove it, or close it: chmod 700",
+                directory=directory,
+            )
         )
 
 
