@@ -6,11 +6,13 @@ import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 import pytest
 
-from kizami_cli.app import ELSEWHERE, app
+from kizami_cli.app import BUILT_IN, ELSEWHERE, app
+from kizami_core.config import FIELDS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -130,13 +132,62 @@ def test_every_command_and_option_exists(page):
     assert [(call, missing) for call in calls(read(page)) if (missing := unknown(call))] == []
 
 
+def in_both(page: str, pattern: str) -> tuple[list[str], list[str]]:
+    english, japanese = (
+        re.findall(pattern, read(f"{language}/{page}"), flags=re.MULTILINE | re.DOTALL)
+        for language in LANGUAGES
+    )
+    return english, japanese
+
+
 @pytest.mark.parametrize("page", sorted(path.name for path in (DOCS / "en").iterdir()))
 def test_both_languages_show_the_same_blocks(page):
+    english, japanese = in_both(page, r"^<!-- generated: [^>]+ -->$|^```\w+$")
+    assert english == japanese
+    # What the program prints is in the page's language; what was typed, and programs, are the same.
+    english, japanese = in_both(page, r"^\$ .*?$|^```(?!console)\w+\n.*?^```$")
+    assert english == japanese
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (DOCS / "en").iterdir()))
+def test_both_languages_have_as_many_headings_and_rows(page):
     english, japanese = (
-        re.findall(r"^```\w+\n.*?^```$", read(f"{language}/{page}"), flags=re.MULTILINE | re.DOTALL)
+        re.findall(r"^(?:#+|\|)", prose(read(f"{language}/{page}")), flags=re.MULTILINE)
         for language in LANGUAGES
     )
     assert english == japanese
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_command_has_a_section_with_its_help_and_what_it_prints(language):
+    # A page's own headings stand behind an empty line; what a program prints may begin with # as well.
+    parts = re.split(r"(?:^|\n)\n##+ (?=[^\n]+\n\n)", read(f"{language}/commands.md"))
+    sections = {
+        name: text for name, _, text in (part.partition("\n") for part in parts) if "generated:" in text
+    }
+    sections.pop("# Commands" if language == "en" else "# コマンド")
+    assert set(sections) == {*BUILT_IN, *ELSEWHERE}
+    for name, section in sections.items():
+        blocks = re.findall(
+            r"^<!-- generated: (.+) -->\n```console\n\$ [^\n]*kizami", section, flags=re.MULTILINE
+        )
+        assert f"help {name}" in blocks, name
+        assert set(blocks) != {f"help {name}"}, name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_setting_stands_in_the_reference(language):
+    named = re.findall(r"^\| `(\w+\.\w+)` \|", read(f"{language}/configuration.md"), flags=re.MULTILINE)
+    core = [".".join(key) for key in FIELDS]
+    assert named[: len(core)] == core
+    assert all(name.startswith("embedding.") for name in named[len(core) :])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_pages_of_others_are_addresses(page):
+    for address in re.findall(r"\]\((\w+:[^)\s]*)\)", prose(read(page))):
+        parts = urlsplit(address)
+        assert (parts.scheme, bool(parts.hostname and "." in parts.hostname)) == ("https", True)
 
 
 def test_the_example_of_the_library_prints_what_the_page_shows(tmp_path, monkeypatch):
