@@ -237,6 +237,20 @@ def build(session: nox.Session, files: str, packages: tuple[str, ...]) -> None:
             session.run("kizami", *command, env={"HOME": home, "USERPROFILE": home})
 
 
+@nox.session(python=OLDEST, requires=["dist"])
+def docs(session: nox.Session) -> None:
+    """Build the site of docs/: every page is in its navigation, every link leads to a page and a heading."""
+    session.install("--group=docs", f"--constraint={LOCKED}")
+    site = session.posargs[0] if session.posargs else session.create_tmp()
+    session.run("mkdocs", "build", "--strict", f"--site-dir={site}", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session(python=OLDEST, default=False)
+def links(session: nox.Session) -> None:
+    """Ask for every page of others that ours link to; needs the network."""
+    session.run("python", "tools/docs/links.py")
+
+
 @nox.session(python=OLDEST, default=False)
 def bump(session: nox.Session) -> None:
     """Give all packages one version: `nox -s bump -- 0.2.0`."""

@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import shutil
 import site
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -131,6 +133,32 @@ def run_on_terminal(home, *arguments, answer=b""):
 @pytest.fixture
 def home(tmp_path):
     return Home(tmp_path)
+
+
+@pytest.fixture
+def install_plugin(home):
+    """Put the plugin of this repository where Claude Code installs it (2.1.332), for the user by default."""
+
+    def install(**place):
+        plugins = home.path / ".claude" / "plugins"
+        folder = plugins / "cache" / "kizami" / "kizami" / "0.1.0"
+        shutil.copytree(Path(__file__).resolve().parents[2] / "plugin", folder, dirs_exist_ok=True)
+        places = [{"scope": "user", "installPath": str(folder), "version": "0.1.0", **place}]
+        record = {"version": 2, "plugins": {"kizami@kizami": places}}
+        (plugins / "installed_plugins.json").write_text(json.dumps(record), encoding="utf-8")
+
+    return install
+
+
+@pytest.fixture
+def program(home):
+    """The variables of a shell that finds a `kizami` on PATH."""
+    name = "kizami.exe" if os.name == "nt" else "kizami"
+    path = home.path / "bin" / name
+    path.parent.mkdir()
+    path.write_text(f"#!{sys.executable}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return {"PATH": str(path.parent)}
 
 
 @pytest.fixture

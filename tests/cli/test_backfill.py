@@ -58,7 +58,7 @@ def test_the_report_counts(kizami, history):
 
 
 def test_a_dry_run_counts_and_writes_nothing(kizami, home, history):
-    plan = {"on_disk": 2, "transcripts": 2, "bytes": sum(history), "turns": 3, "failures": []}
+    plan = {"on_disk": 2, "transcripts": 2, "bytes": sum(history), "turns": 3, "left_out": 0, "failures": []}
     assert _report(kizami("backfill", "--dry-run", "--json")) == plan
     assert not home.database.exists()
     kizami("backfill", "--since", "1d")

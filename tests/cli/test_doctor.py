@@ -226,23 +226,41 @@ def test_other_oddities_of_the_hooks_are_warnings(home):
     ]
 
 
-def test_a_plugin_copy_counts_as_installed_and_both_are_too_many(home):
-    folder = home.path / ".claude" / "plugins" / "cache" / "kizami" / "0.1.0"
-    (folder / "hooks").mkdir(parents=True)
-    hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "kizami save --stdin"}]}]}}
-    (folder / "hooks" / "hooks.json").write_text(json.dumps(hooks), encoding="utf-8")
-    installed = {"version": 2, "plugins": {"kizami@here": [{"scope": "user", "installPath": str(folder)}]}}
-    (folder.parents[2] / "installed_plugins.json").write_text(json.dumps(installed), encoding="utf-8")
-    assert found(doctor(home)[1], "hooks") == [("ok", "plugin kizami@here runs Kizami", "")]
+def test_the_plugin_alone_is_enough_where_it_finds_the_program(home, install_plugin, program):
+    install_plugin()
+    report = doctor(home, env=program)[1]
+    assert found(report, "hooks") == []
+    assert found(report, "plugin") == [
+        ("ok", f"kizami@kizami runs the hooks, with {home.path / 'bin' / 'kizami'}", "")
+    ]
+    assert [text.partition(":")[0] for _, text, _ in found(report, "runs")] == list(EVENTS)
+
+
+def test_a_plugin_that_finds_no_program_is_a_problem(home, install_plugin):
+    install_plugin()
+    ((state, text, remedy),) = found(doctor(home, env={"PATH": "/gone"})[1], "plugin")
+    assert (state, text) == ("problem", "kizami@kizami finds no kizami on PATH: its hooks do nothing")
+    assert "kizami setup" in remedy
+
+
+def test_beside_the_hooks_of_the_settings_the_plugin_stands_aside(home, install_plugin):
     home.run("setup", "--yes")
-    ((state, text, remedy),) = found(doctor(home)[1], "hooks")
-    assert (state, text) == (
-        "warning",
-        f"both the plugin kizami@here and {home.settings} run Kizami: all is done twice",
-    )
-    assert "/plugin" in remedy
-    edit_settings(home, lambda settings: settings.update(enabledPlugins={"kizami@here": False}))
-    assert state_of(doctor(home)[1], "hooks") == "ok"
+    install_plugin()
+    report = doctor(home)[1]
+    assert state_of(report, "hooks") == "ok"
+    assert found(report, "plugin") == [
+        ("ok", f"kizami@kizami is installed too: its hooks stand aside for those in {home.settings}", "")
+    ]
+
+
+def test_a_plugin_that_is_switched_off_or_for_another_project_does_not_count(home, install_plugin):
+    install_plugin(scope="project", projectPath="/elsewhere")
+    report = doctor(home)[1]
+    assert (state_of(report, "hooks"), found(report, "plugin")) == ("problem", [])
+    install_plugin()
+    home.settings.write_text(json.dumps({"enabledPlugins": {"kizami@kizami": False}}), encoding="utf-8")
+    report = doctor(home)[1]
+    assert (state_of(report, "hooks"), found(report, "plugin")) == ("problem", [])
 
 
 def test_settings_that_are_no_json_are_a_problem(home):

@@ -15,6 +15,7 @@ OURS = {
     "UserPromptSubmit": "recall",
     "SessionStart": "inject",
 }
+STANDS_ASIDE = "kizami@kizami is installed too: its hooks stand aside for these"
 
 
 def installed(home):
@@ -291,3 +292,54 @@ def test_setup_asks_nothing_with_yes_or_when_there_is_nothing_to_change(home, on
         code, seen = on_terminal(*arguments)
         assert (code, "Add Kizami's hooks" in seen) == (0, False)
     assert home.settings.exists()
+
+
+def test_where_the_plugin_runs_the_hooks_setup_leaves_the_settings_alone(home, install_plugin, program):
+    install_plugin()
+    done = home.run("setup", env=program)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert f"Hooks          kizami@kizami runs them: {home.settings} stays as it is" in done.stdout.decode()
+    assert not home.settings.exists()
+    assert home.config.exists()
+    status = json.loads(home.run("setup", "--status", "--json", env=program).stdout)["hooks"]
+    assert (status["plugins"], status["events"]) == (["kizami@kizami"], dict.fromkeys(OURS, ""))
+    shown = home.run("setup", "--status", env=program).stdout.decode()
+    assert shown.count(": by the plugin\n") == len(OURS)
+    assert "Plugin         kizami@kizami\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("place", "arguments"),
+    [({"scope": "project", "projectPath": "/p"}, ()), ({}, ("--config",))],
+    ids=["of one project", "a configuration of its own"],
+)
+def test_where_the_plugin_is_not_enough_setup_installs_the_hooks(
+    home, install_plugin, program, place, arguments
+):
+    install_plugin(**place)
+    done = home.run(*arguments, *(str(home.config) for _ in arguments), "setup", env=program)
+    assert f"run Kizami\nPlugin         {STANDS_ASIDE}\n" in done.stdout.decode()
+    assert set(installed(home)) == set(OURS)
+
+
+def test_a_plugin_that_finds_no_program_is_not_left_to_run_the_hooks(home, install_plugin):
+    install_plugin()
+    home.run("setup", env={"PATH": "/gone"})
+    assert set(installed(home)) == set(OURS)
+
+
+def test_hooks_that_are_there_are_kept_up_to_date_beside_the_plugin(home, install_plugin, program):
+    home.run("setup")
+    install_plugin()
+    before = home.settings.read_bytes()
+    done = home.run("setup", env=program)
+    assert f"installed already, nothing changed\nPlugin         {STANDS_ASIDE}\n" in done.stdout.decode()
+    assert home.settings.read_bytes() == before
+
+
+def test_uninstall_says_that_the_plugin_goes_on(home, install_plugin):
+    home.run("setup")
+    install_plugin()
+    out = home.run("setup", "--uninstall").stdout.decode()
+    assert "Plugin         kizami@kizami goes on running Kizami." in out
+    assert "claude plugin uninstall kizami@kizami" in out

@@ -211,3 +211,22 @@ def test_saving_imports_nothing_slow_but_regular_expressions():
     imported = imported_by("import re\nbefore |= set(sys.modules)\nimport kizami_core.privacy.turn_redaction")
     slow = {"json", "typing", "dataclasses", "pathlib", "logging", "inspect", "argparse", "asyncio", "base64"}
     assert imported & slow == set()
+
+
+@pytest.mark.parametrize("tool", ["Bash", "PowerShell"])
+def test_what_kizami_itself_is_asked_and_prints_is_not_stored_again(tool):
+    line = "kizami forget --yes --matching='ACME deal'"
+    asked = ToolCall("t1", tool, {"command": line}, "#42 the ACME deal")
+    assert redact_turn(a_turn("go on", asked)).parts == (
+        ToolCall("t1", tool, {"command": "kizami forget"}, ""),
+    )
+    running = ToolCall("t2", tool, {"command": "kizami search 'ACME'"})
+    assert redact_turn(a_turn("", running)).parts == (ToolCall("t2", tool, {"command": "kizami search"}),)
+
+
+@pytest.mark.parametrize(
+    "command", ["kizami", "kizami doctor --json", "kizami-import x", "./kizami show 1", ""]
+)
+def test_other_commands_are_stored(command):
+    call = ToolCall("t1", "Bash", {"command": command}, "printed")
+    assert redact_turn(a_turn("", call)).parts == (call,)

@@ -167,6 +167,17 @@ def test_secrets_and_private_regions_are_not_stored(connection, path, tmp_path):
     assert "[User]" in _contents(connection)[0]
 
 
+def test_what_only_asked_kizami_is_not_stored_and_what_follows_is(connection, tmp_path):
+    transcript = Transcript().ask("最初の質問").answer("最初の回答")
+    asked = "<command-message>kizami:forget</command-message>\n<command-name>/kizami:forget</command-name>"
+    transcript.ask(f"{asked}\n<command-args>ACME deal</command-args>").answer("The ACME deal: 3 memories.")
+    _save(connection, transcript.write(tmp_path))
+    assert _contents(connection) == ["[User]\n最初の質問\n\n[Assistant]\n最初の回答"]
+    transcript.ask("次の質問").answer("次の回答")
+    _save(connection, transcript.write(tmp_path))
+    assert _contents(connection)[1:] == ["[User]\n次の質問\n\n[Assistant]\n次の回答"]
+
+
 def test_the_project_is_the_folder_of_the_records_not_of_the_file(connection, tmp_path):
     path = Transcript(cwd="/home/dev/my-app.v2").ask("x").write(tmp_path / "-home-dev-my-app-v2")
     assert _save(connection, path, cwd="/somewhere/else").project_path == "/home/dev/my-app.v2"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kizami_core.errors import ConfigError
-from kizami_core.timestamps import epoch_seconds, parse_since, parse_until
+from kizami_core.timestamps import epoch_seconds, format_utc, local_weeks, parse_since, parse_until
 from memories import NOW
 
 needs_tzset = pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system can't change its zone")
@@ -78,3 +78,23 @@ def test_other_forms_of_a_time_are_read_too():
     noon = datetime(2024, 2, 29, 12, tzinfo=UTC).timestamp()
     forms = ("2024-02-29 12:00:00", "2024-02-29T12:00:00Z", "2024-02-29T21:00:00+09:00")
     assert [epoch_seconds(form) for form in forms] == [noon] * 3
+
+
+@needs_tzset
+def test_weeks_begin_on_monday_midnight_where_the_machine_stands(in_zone):
+    in_zone("Asia/Tokyo")  # where NOW is Thursday, 9 o'clock
+    assert [format_utc(begin) for begin in local_weeks(NOW, 3)] == [
+        "2025-12-14 15:00:00",
+        "2025-12-21 15:00:00",
+        "2025-12-28 15:00:00",
+    ]
+
+
+@needs_tzset
+def test_a_week_with_an_hour_more_or_less_begins_at_midnight_too(in_zone):
+    in_zone("Europe/Berlin")
+    april = epoch_seconds("2026-04-01 12:00:00")
+    assert [format_utc(begin) for begin in local_weeks(april, 2)] == [
+        "2026-03-22 23:00:00",
+        "2026-03-29 22:00:00",
+    ]

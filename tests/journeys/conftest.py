@@ -20,6 +20,7 @@ def claude(tmp_path):
         if not name.startswith(("XDG_", "CLAUDE", "KIZAMI_"))
     }
     env |= {"HOME": str(home), "USERPROFILE": str(home), "PYTHONUSERBASE": site.getuserbase()}
+    env["KIZAMI_LANG"] = "en"
 
     def run(*arguments, fields=None):
         data = (

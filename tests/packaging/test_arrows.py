@@ -16,19 +16,19 @@ IMPORT = PACKAGES / "kizami-import/src/kizami_import"
 
 # Lowest first. A module imports from the layers before its own and from its own folder.
 LAYERS = (
-    {"errors", "records", "json_text", "paths"},
+    {"errors", "messages", "records", "json_text", "paths", "path_patterns"},
     {"config", "locks", "processes", "timestamps", "privacy", "recall_report"},
     {"transcript"},
     {"storage"},
     {"retrieval"},
     {"archive"},
     {"maintenance"},
-    {"fixing"},
+    {"fixing", "exclusion", "left_out"},
     {"preparation", "question", "ranking"},
     {"foreign_turns", "segments", "turn_writer"},
     {"reading_ahead", "recording", "project_renaming", "recall", "searching", "overview"}
     | {"editing", "export", "resolutions"},
-    {"backfill", "calibration", "recall_log"},
+    {"backfill", "calibration", "recall_log", "recall_statistics"},
     {"capture", "memory"},
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kizami_core.errors import ConfigError
 from kizami_core.maintenance.deletion import preview, remove_chunks
+from kizami_core.messages import Message
 from kizami_core.privacy import redact
 from kizami_core.retrieval import word_index
 from kizami_core.storage.chunks import NewChunk, find_chunk, ids_before, ids_of_session, update_chunk
@@ -37,7 +38,9 @@ def edit_chunk(connection: sqlite3.Connection, chunk_id: str, content: str, *, n
     chunk = find_chunk(connection, chunk_id)
     text = redact(content).strip()
     if not text:
-        raise ConfigError(f"A chunk can't be empty. To remove it: kizami delete --chunk {chunk.id}")
+        raise ConfigError(
+            Message("A chunk can't be empty. To remove it: kizami delete --chunk {chunk}", chunk=chunk.id)
+        )
     classed = chunk.metadata
     metadata = extract_metadata(text).replace(types=classed.types, concepts=classed.concepts)
     with transaction(connection):

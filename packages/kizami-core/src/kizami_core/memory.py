@@ -10,10 +10,11 @@ from kizami_core.archive.files import archive_files, file_lines
 from kizami_core.archive.lines import read_lines
 from kizami_core.archive.reading import import_archive
 from kizami_core.archive.writing import export_archive
-from kizami_core.backfill import backfill, unsaved
+from kizami_core.backfill import backfill, split_left_out, unsaved
 from kizami_core.config import load_config
 from kizami_core.errors import ConfigError
 from kizami_core.maintenance.retention import run_maintenance
+from kizami_core.messages import Message
 from kizami_core.paths import claude_config_dir, expand_user
 from kizami_core.paths import config_path as default_config_path
 from kizami_core.project_renaming import rename_project
@@ -81,6 +82,7 @@ class Memory:
         if database_path is not None:
             config = config.replace(database_path=expand_user(os.fspath(database_path), env))
         self._config: Config = config
+        self._env = env
         self._connection = open_database(config.database_path)
 
     def __enter__(self) -> Self:
@@ -97,6 +99,8 @@ class Memory:
 
     def record(self, transcript: str | os.PathLike[str], *, cwd: str = "") -> SaveReport:
         """Save a transcript; what is stored already is left as it is. Maintenance runs when it is due.
+
+        Turns of excluded projects are left out (``privacy.excludeProjects``).
 
         Args:
             transcript: a JSONL file of Claude Code.
@@ -115,14 +119,17 @@ class Memory:
     def backfill(self, claude_dir: str | os.PathLike[str] | None = None) -> Iterator[Step]:
         """Save every transcript that Claude Code keeps, the last changed one first, and yield what was done.
 
-        What is saved already is skipped; the iteration may end early and be begun again.
+        What is saved already is skipped; the iteration may end early and be begun again. Excluded projects
+        and sessions with ``KIZAMI_DISABLE`` are left out.
 
         Args:
             claude_dir: Claude Code's own directory; by default ``CLAUDE_CONFIG_DIR``, else ``~/.claude``.
         """
-        folder = claude_config_dir(os.environ) if claude_dir is None else os.fspath(claude_dir)
+        folder = claude_config_dir(self._env) if claude_dir is None else os.fspath(claude_dir)
         with reading(self._connection):
-            files = unsaved(self._connection, find_transcripts(folder))
+            files, _ = split_left_out(
+                unsaved(self._connection, find_transcripts(folder)), config=self._config, env=self._env
+            )
             yield from backfill(self._connection, files, config=self._config, now=time.time())
 
     def projects(self) -> list[ProjectRow]:
@@ -187,7 +194,7 @@ class Memory:
             ConfigError: ``since``, ``until`` or ``role`` is nothing of the kind.
         """
         if role not in (None, "user", "assistant"):
-            raise ConfigError(f'There is no role {role!r}. Give "user" or "assistant".')
+            raise ConfigError(Message('There is no role {role!r}. Give "user" or "assistant".', role=role))
         now = time.time()
         filters = Filters(
             since=parse_since(since, now) if since else "",
@@ -321,7 +328,7 @@ class Memory:
         """
         now = time.time()
         if (chunk is not None) + (session is not None) + (before is not None) != 1:
-            raise ConfigError("delete needs one of chunk, session and before.")
+            raise ConfigError(Message("delete needs one of chunk, session and before."))
         with reading(self._connection):
             if chunk is not None:
                 return editing.delete_chunks(self._connection, [str(chunk)], now=now, dry_run=dry_run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kizami_core.errors import ConfigError
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_core.retrieval import word_index
 from kizami_core.storage.connection import transaction
@@ -53,7 +54,11 @@ def rename_project(
     """
     target = os.path.realpath(os.path.abspath(new))
     if not os.path.isdir(target):
-        raise ConfigError(f"{target} is no folder. Move the project there first, or correct the path.")
+        raise ConfigError(
+            Message(
+                "{target} is no folder. Move the project there first, or correct the path.", target=target
+            )
+        )
     if dry_run:
         return _planned(connection, find_folder(connection, old), target)
     with transaction(connection):
@@ -77,7 +82,11 @@ def _planned(connection: sqlite3.Connection, old: str, new: str) -> Renaming:
         )
     moves = tuple((path, resolve_project(new + path[len(old) :])) for path in stored)
     if any(before == after for before, after in moves):
-        raise ConfigError(f"{old} and {new} are one project. Name the folder that it was moved to.")
+        raise ConfigError(
+            Message(
+                "{old} and {new} are one project. Name the folder that it was moved to.", old=old, new=new
+            )
+        )
     total = _total([count_rows(connection, before) for before, _ in moves])
     joined = sum(count_rows(connection, path).sessions for path in {after for _, after in moves})
     return Renaming(old, new, moves, total.sessions, total.chunks, joined)

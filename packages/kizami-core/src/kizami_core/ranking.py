@@ -19,7 +19,7 @@ from kizami_core.storage.chunks import chunk_count
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from kizami_core.config import Config
     from kizami_core.recall_report import Verdict
@@ -34,6 +34,8 @@ _CANDIDATES = 30
 _SEARCH_CANDIDATES = 100
 # Of what vectors find besides, one is added for so many that words find.
 _LEXICAL_FOR_EACH_NEAR = 3
+# Something is nearest to everything: of what no word speaks for, so many of the nearest are kept.
+_NEAREST_WITHOUT_WORDS = 4
 # What a pin multiplies the odds of a memory by, in its own project.
 _PINNED_ODDS = 2.0
 # Of each recall this much is reported.
@@ -70,6 +72,7 @@ class Ranking:
         pinned: chunks that count more.
         filters: what a memory must be besides; None for nothing.
         vectors: what finds memories by their meaning besides; None for words alone.
+        keeps_out: tells ("" for no) whether another project's memories must not be shown here; None for none.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Ranking:
         pinned: Collection[int] = (),
         filters: Filters | None = None,
         vectors: VectorSource | None = None,
+        keeps_out: Callable[[str], str] | None = None,
     ) -> None:
         self._connection = connection
         self._query = query
@@ -100,6 +104,7 @@ class Ranking:
         # One everyday word alone brings nothing from another project; a name may.
         self._names_enough = len(query.words) > 1 or any(word.surface.isascii() for word in query.words)
         self._vectors = vectors
+        self._keeps_out = keeps_out
         self._asked_terms = dict.fromkeys(term for word in query.words for term in word.terms)
         self.rarities: dict[int, dict[str, float]] = {}
         # What the report tells: seconds of each stage, what was met, and how far each hit came.
@@ -186,7 +191,9 @@ class Ranking:
         hits.sort(key=lambda hit: (hit.score, hit.chunk.created_at, hit.chunk.id), reverse=True)
         distinct = group_neighbours(hits)
         self._passed = {hit.chunk.id: hit for hit in hits}
-        told = [chunk for chunk, reason in self._left_out.values() if reason != "own_session"]
+        told = [
+            chunk for chunk, reason in self._left_out.values() if reason not in ("own_session", "excluded")
+        ]
         if told:
             distinct = without_copies(distinct, told)
         limit = self._config.recall_limit
@@ -195,6 +202,9 @@ class Ranking:
         return shown
 
     def _reason_to_hide(self, chunk: Chunk) -> Verdict | None:
+        is_elsewhere = chunk.project_path != self._project_path
+        if is_elsewhere and self._keeps_out is not None and self._keeps_out(chunk.project_path):
+            return "excluded"
         hidden = self._hidden.get(chunk.id)
         return "own_session" if hidden is None and chunk.session_id == self._session_id else hidden
 
@@ -263,10 +273,14 @@ class Ranking:
         # Of what can't be shown the receipt tells so many.
         limit = _REPORTED_CANDIDATES if is_out_of_reach else max(at_least, self._config.recall_limit)
         spare = self._left_out_at_most()
-        chunks = self._wanted(
-            retriever.retrieve(self._query, statistics, limit=limit + spare, by_substring=not is_gated),
-            in_this_project=in_this_project,
-        )[:limit]
+
+        def retrieved_within(size: int) -> list[Chunk]:
+            found = retriever.retrieve(self._query, statistics, limit=size, by_substring=not is_gated)
+            return self._wanted(found, in_this_project=in_this_project)[:limit]
+
+        chunks = retrieved_within(limit + spare)
+        if len(chunks) < limit and any(reason == "excluded" for _, reason in self._left_out.values()):
+            chunks = retrieved_within(limit + spare + _CANDIDATES)  # those take nobody's place either
         retrieved = perf_counter()
         self.seconds["candidates"] += retrieved - looked_up
         # What stands for a word of the same meaning counts for as little here as in the evidence.
@@ -290,8 +304,13 @@ class Ranking:
                 limit // _LEXICAL_FOR_EACH_NEAR + spare,
             )
             near = self._wanted(near, in_this_project=in_this_project)
+            nearest = {chunk.id for chunk in near[:_NEAREST_WITHOUT_WORDS]}
             # Measured apart, so that what the words say of the others stays the same.
-            reranked += rerank(self._query, near, statistics)
+            reranked += [
+                found
+                for found in rerank(self._query, near, statistics)
+                if found.evidence.words_found or found.chunk.id in nearest
+            ]
         by_words = [
             Judgement(
                 found.chunk.id,

@@ -23,7 +23,7 @@ from kizami_core.transcript.turns import TranscriptReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from concurrent.futures import Future
     from types import TracebackType
     from typing import Self
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from kizami_core.storage.transcripts import StoredReading
     from kizami_core.transcript.awaiting import AwaitedAnswer
 
-# Transcripts in work for each process, so that none waits while a long one is read; most are short.
-_AHEAD = 8
+# What is in work for each process, so that none waits while this one writes; most transcripts are short, and of
+# a long one only a part is in work.
+_TRANSCRIPTS_AHEAD = 32
+_BYTES_AHEAD = 4_000_000
 
 
 class Request(Record):
@@ -93,8 +95,7 @@ class ReadersAhead:
     def __init__(self, workers: int, config: Config) -> None:
         self._config = config
         self._pool = _pool(workers) if workers else None
-        # Transcripts to ask for before the first one is needed.
-        self.ahead = workers * _AHEAD if self._pool else 1
+        self._workers = workers if self._pool else 0
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +106,12 @@ class ReadersAhead:
         """End the processes; what they have not begun is dropped."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+
+    def have_room(self, waiting: Collection[Waiting]) -> bool:
+        """Tell whether to ask for another transcript before what waits is needed."""
+        size = sum(min(part.request.state.size, _BYTES_AHEAD) for part in waiting)
+        is_within = len(waiting) < self._workers * _TRANSCRIPTS_AHEAD and size < self._workers * _BYTES_AHEAD
+        return is_within or not waiting
 
     def prepare(self, request: Request) -> Waiting:
         """Have the next segment of a transcript prepared."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from kizami_core.exclusion import Exclusion
 from kizami_core.question import question
 from kizami_core.ranking import Ranking
 from kizami_core.recall_report import RecallReport
@@ -54,6 +55,8 @@ def recall(
         already_shown: chunks that the session was shown before.
         vectors: what finds memories by their meaning besides; None for words alone.
     """
+    if Exclusion(config.exclude_projects).reason(project_path):
+        return Recalled("", RecallReport("excluded", config.min_relevance_score))
     asked = question(prompt, config)
     if isinstance(asked, RecallReport):
         return Recalled("", asked)
@@ -94,6 +97,7 @@ def answer(
         hidden=hidden,
         pinned=frozenset(marked_ids(connection, "pinned")),
         vectors=vectors,
+        keeps_out=Exclusion(config.exclude_projects).reason,
     )
     hits = ranking.relaxed() if gate == 0 else ranking.gated()
     ranked = perf_counter()

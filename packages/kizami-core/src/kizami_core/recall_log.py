@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from kizami_core.json_text import dump, parse
-from kizami_core.paths import make_private_dir
+from kizami_core.paths import make_private_dir, session_file
 from kizami_core.privacy import redact_for_display
 from kizami_core.recall_report import CandidateReport, RecallReport, TermReport
 from kizami_core.records import Record
@@ -24,7 +24,6 @@ _MAX_BYTES = 1_000_000
 _PROMPT_CHARACTERS = 200
 # Secrets are masked before the prompt is cut: what begins within its first characters is recognised in these.
 _REDACTED_CHARACTERS = 1_000
-_MAX_NAME = 200  # characters, of a file
 _SHOWN_DAYS = 30
 _DAY_SECONDS = 86_400
 
@@ -96,7 +95,7 @@ def _parse_line(line: str) -> LoggedRecall | None:
 def read_shown(folder: str, session_id: str) -> frozenset[int]:
     """Return the chunks that a session was shown and still holds."""
     try:
-        with open(_shown_path(folder, session_id), "rb") as file:
+        with open(session_file(folder, session_id), "rb") as file:
             return frozenset(int(name) for name in file.read().split() if name.isdigit())
     except OSError:
         return frozenset()
@@ -105,12 +104,12 @@ def read_shown(folder: str, session_id: str) -> frozenset[int]:
 def note_shown(folder: str, session_id: str, chunk_ids: Sequence[int]) -> None:
     """Note what a session was shown."""
     if session_id and chunk_ids:
-        _append(_shown_path(folder, session_id), "".join(f"{chunk_id}\n" for chunk_id in chunk_ids).encode())
+        _append(session_file(folder, session_id), "".join(f"{chunk_id}\n" for chunk_id in chunk_ids).encode())
 
 
 def forget_shown(folder: str, session_id: str) -> None:
     """Forget what a session was shown: its context was compacted or cleared."""
-    _unlink(_shown_path(folder, session_id))
+    _unlink(session_file(folder, session_id))
 
 
 def prune_shown(folder: str, now: float) -> None:
@@ -122,13 +121,6 @@ def prune_shown(folder: str, now: float) -> None:
             continue
         if is_old:
             _unlink(path)
-
-
-def _shown_path(folder: str, session_id: str) -> str:
-    """Return the file of a session. Ids are UUIDs; what may be no name of a file is spelled in digits."""
-    is_plain = session_id.isascii() and session_id.replace("-", "a").isalnum()
-    name = session_id if is_plain else "x-" + session_id.encode("utf-8", "replace").hex()
-    return os.path.join(folder, name[:_MAX_NAME])
 
 
 def _files(folder: str) -> Iterable[str]:

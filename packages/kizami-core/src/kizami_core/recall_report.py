@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Literal
 
-    Verdict = Literal["shown", "below_gate", "repeats", "over_limit", "muted", "already_shown", "own_session"]
+    Verdict = Literal[
+        "shown", "below_gate", "repeats", "over_limit", "muted", "already_shown", "own_session", "excluded"
+    ]
     Outcome = Literal[
         "shown",
         "no_question",  # a notification or a slash command
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
         "steering",  # nothing but chat, politeness, "continue"
         "unknown_words",  # no memory holds any word of the prompt
         "no_candidates",  # only words that too many memories hold
-        "all_hidden",  # every candidate is muted, already shown, or of the session itself
+        "excluded",  # the project is kept out
+        "all_hidden",  # every candidate is muted, already shown, of the session or of an excluded project
         "below_gate",
     ]
 

@@ -6,6 +6,7 @@ dies between two batches is completed by the next one, which goes on behind the 
 
 from __future__ import annotations
 
+from kizami_core.exclusion import Exclusion
 from kizami_core.records import ReadReport, Record, SaveReport
 from kizami_core.retrieval import word_index
 from kizami_core.segments import (
@@ -59,7 +60,8 @@ def save_transcript(
 
     Saving is a function of the file: again, after it grew, from a copy or from two processes at once, the
     rows end up as if it had been saved once. Only what was added since the last save is read, from the first
-    turn on that may still grow. The transcript of a sub-agent becomes a session of its own, kept apart.
+    turn on that may still grow. The transcript of a sub-agent becomes a session of its own, kept apart. What
+    an excluded project says is left out, and of a transcript that holds nothing else not even that is noted.
 
     Args:
         connection: a connection that may write.
@@ -84,6 +86,8 @@ def save_transcript(
     _catch_up(connection)
     save = _Save(connection, state, config, now)
     known = None if from_start else usable_reading(connection, state)
+    if known is None and Exclusion(config.exclude_projects).transcript_reason(path, cwd):
+        return save.nothing_new()
     # Where no turn names a folder, that of the hook may be news.
     is_told_news = last_answer is not None or (known is not None and cwd and not known.point.cwd)
     if known is not None and not is_told_news and (known.size, known.mtime) == (state.size, state.mtime):

@@ -68,7 +68,11 @@ class Record:
 
     def replace(self, **changes: object) -> Self:
         """Return a copy with some fields changed."""
-        return type(self)(**{**self.__dict__, **changes})
+        if not changes.keys() <= self.__dict__.keys():
+            return type(self)(**{**self.__dict__, **changes})  # which raises
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__, **changes)
+        return copy
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary, records inside included (for JSON output)."""
@@ -181,7 +185,11 @@ class ReadReport(Record):
 
 
 class SaveReport(Record):
-    """What saving one transcript did. ``bytes_read`` counts what was read of the file: only what is new."""
+    """What saving one transcript did.
+
+    ``bytes_read`` counts what was read of the file: only what is new. ``turns_kept_out`` counts those read
+    whose project is excluded; of a transcript that is so altogether nothing is read.
+    """
 
     session_id: str
     project_path: str
@@ -191,6 +199,7 @@ class SaveReport(Record):
     chunks_written: int
     chunks_removed: int
     bytes_read: int
+    turns_kept_out: int = 0
 
 
 class Hit(Record):

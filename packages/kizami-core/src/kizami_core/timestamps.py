@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 
 from kizami_core.errors import ConfigError
+from kizami_core.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def parse_age(text: str) -> float:
     """
     number, unit = text.strip()[:-1], text.strip()[-1:].lower()
     if unit not in _DAYS_IN or not (number.isascii() and number.isdigit()) or len(number) > _MAX_DIGITS:
-        raise ConfigError(f"{text!r} is no age. Write a whole number of hours, days or weeks: 12h, 90d, 6w.")
+        raise ConfigError(
+            Message(
+                "{text!r} is no age. Write a whole number of hours, days or weeks: 12h, 90d, 6w.", text=text
+            )
+        )
     return int(number) * _DAYS_IN[unit]
 
 
@@ -63,7 +68,9 @@ def parse_date(text: str) -> str:
             week = timedelta(days=7 if written.year > 1 else -7)
             moment = (written - week).astimezone(UTC) + week
     except (ValueError, OverflowError):
-        raise ConfigError(f"{text!r} is no date. Write 2024-01-31, or 2024-01-31T09:30+09:00.") from None
+        raise ConfigError(
+            Message("{text!r} is no date. Write 2024-01-31, or 2024-01-31T09:30+09:00.", text=text)
+        ) from None
     return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
 
 
@@ -82,7 +89,7 @@ def parse_since(text: str, now: float) -> str:
         return parse_date(text)
     except ConfigError:
         raise ConfigError(
-            f"{text!r} is neither an age nor a date. Write 12h, 90d, 6w or 2024-01-31."
+            Message("{text!r} is neither an age nor a date. Write 12h, 90d, 6w or 2024-01-31.", text=text)
         ) from None
 
 
@@ -147,6 +154,20 @@ def local_minute(seconds: float) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def local_weeks(now: float, number: int) -> list[float]:
+    """Return when each of the last weeks began where this machine stands, the oldest first, this one last.
+
+    A week begins with Monday. The times are seconds since the epoch.
+    """
+    from datetime import UTC, datetime, timedelta
+
+    today = datetime.fromtimestamp(now, UTC).astimezone().date()
+    monday = today - timedelta(days=today.weekday())
+    # Counted in days of the calendar, because a week may have an hour more or less.
+    days = (monday - timedelta(weeks=weeks) for weeks in reversed(range(number)))
+    return [datetime(day.year, day.month, day.day).astimezone().timestamp() for day in days]
 
 
 def _moment(text: str) -> datetime | None:

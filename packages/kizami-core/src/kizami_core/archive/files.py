@@ -8,6 +8,7 @@ import os
 import zlib
 
 from kizami_core.errors import ArchiveError, NotFoundError
+from kizami_core.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ def archive_files(path: str) -> list[str]:
     """
     if not os.path.isdir(path):
         if not os.path.exists(path):
-            raise NotFoundError(f"There is no file {path}. Check the path.")
+            raise NotFoundError(Message("There is no file {path}. Check the path.", path=path))
         return [path]
     names = [name for name in sorted(os.listdir(path)) if name.endswith(_ENDINGS)]
     if not names:
-        raise NotFoundError(f"There is no archive (*.jsonl, *.jsonl.gz) in {path}. Name the file itself.")
+        raise NotFoundError(
+            Message("There is no archive (*.jsonl, *.jsonl.gz) in {path}. Name the file itself.", path=path)
+        )
     return [os.path.join(path, name) for name in names]
 
 
@@ -52,8 +55,14 @@ def file_lines(path: str) -> Iterator[bytes]:
                 number += 1
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ArchiveError(
-                f"{path}: the compressed data are damaged or cut off after line {number} ({error}). Get a "
-                "whole copy of the file and import it again; what came before stays and nothing comes twice."
+                Message(
+                    "{path}: the compressed data are damaged or cut off after line {number} ({reason}). Get "
+                    "a whole copy of the file and import it again; what came before stays and nothing comes "
+                    "twice.",
+                    path=path,
+                    number=number,
+                    reason=error,
+                )
             ) from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from kizami_core.errors import ArchiveError
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_core.storage.turn_states import Part, TurnState
 
@@ -91,16 +92,24 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Line]:
         kind = fields.text("type")
         if kind == "end":
             if fields.number("lines") != count:
-                raise ArchiveError(f"{where}: lines are missing before the end. {_AGAIN}")
+                raise ArchiveError(
+                    Message("{where}: lines are missing before the end. {remedy}", where=where, remedy=_AGAIN)
+                )
             count = -1
             continue
         count += 1
         yield _parsed(kind, fields)
     if count >= 0 or number == 0:
-        raise ArchiveError(f"{name} was cut off after line {number}. {_AGAIN}")
+        raise ArchiveError(
+            Message(
+                "{name} was cut off after line {number}. {remedy}", name=name, number=number, remedy=_AGAIN
+            )
+        )
 
 
-_AGAIN = "Get a whole copy of the file and import it again; what came before stays and nothing comes twice."
+_AGAIN = Message(
+    "Get a whole copy of the file and import it again; what came before stays and nothing comes twice."
+)
 
 
 def _text(fields: Mapping[str, object]) -> str:
@@ -110,11 +119,17 @@ def _text(fields: Mapping[str, object]) -> str:
 def _check_header(fields: _Fields) -> None:
     if fields.values.get("kizami") != "archive":
         raise ArchiveError(
-            f"{fields.where} does not begin an archive of Kizami. `kizami export --format jsonl` writes them."
+            Message(
+                "{where} does not begin an archive of Kizami. `kizami export --format jsonl` writes them.",
+                where=fields.where,
+            )
         )
     if fields.number("version") > VERSION:
         raise ArchiveError(
-            f"{fields.where}: a newer Kizami wrote this archive. Upgrade: pip install --upgrade kizami-cli"
+            Message(
+                "{where}: a newer Kizami wrote this archive. Upgrade: pip install --upgrade kizami-cli",
+                where=fields.where,
+            )
         )
 
 
@@ -138,7 +153,7 @@ def _parsed(kind: str, fields: _Fields) -> Line:
         )
     if kind == "alias":
         return Alias(fields.text("old"), fields.text("new"), fields.text("renamed_at"))
-    raise fields.error(f'"type" is {kind!r}')
+    raise fields.error(Message('"type" is {kind!r}', kind=kind))
 
 
 def _turn(fields: _Fields) -> TurnState:
@@ -174,7 +189,7 @@ def _turn(fields: _Fields) -> TurnState:
 def _metadata(part: _Fields) -> str:
     value = part.values.get("metadata")
     if not isinstance(value, dict):
-        raise part.error('"metadata" is missing or no object')
+        raise part.error(Message('"metadata" is missing or no object'))
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -186,15 +201,15 @@ class _Fields:
         try:
             value = json.loads(data) if isinstance(data, bytes) else data
         except (ValueError, RecursionError):
-            raise self.error("it is no JSON") from None
+            raise self.error(Message("it is no JSON")) from None
         if not isinstance(value, dict):
-            raise self.error("it is no object")
+            raise self.error(Message("it is no object"))
         self.values: Mapping[str, object] = value
 
     def text(self, key: str) -> str:
         value = self.values.get(key)
         if not isinstance(value, str):
-            raise self.error(f'"{key}" is missing or no text')
+            raise self.error(Message('"{key}" is missing or no text', key=key))
         # Half a surrogate pair can be written in JSON, but not stored.
         return value.encode("utf-8", "replace").decode()
 
@@ -204,20 +219,24 @@ class _Fields:
     def choice(self, key: str, values: tuple[str, ...]) -> str:
         value = self.text(key)
         if value not in values:
-            raise self.error(f'"{key}" is none of {", ".join(values)}')
+            raise self.error(Message('"{key}" is none of {values}', key=key, values=", ".join(values)))
         return value
 
     def number(self, key: str) -> int:
         value = self.values.get(key)
         if type(value) is not int or not -(2**62) < value < 2**62:
-            raise self.error(f'"{key}" is missing or no whole number')
+            raise self.error(Message('"{key}" is missing or no whole number', key=key))
         return value
 
     def items(self, key: str) -> list[object]:
         value = self.values.get(key)
         if not isinstance(value, list):
-            raise self.error(f'"{key}" is missing or no list')
+            raise self.error(Message('"{key}" is missing or no list', key=key))
         return value
 
-    def error(self, problem: str) -> ArchiveError:
-        return ArchiveError(f"{self.where} can't be used: {problem}. {_AGAIN}")
+    def error(self, problem: Message) -> ArchiveError:
+        return ArchiveError(
+            Message(
+                "{where} can't be used: {problem}. {remedy}", where=self.where, problem=problem, remedy=_AGAIN
+            )
+        )

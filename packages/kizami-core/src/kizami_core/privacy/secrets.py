@@ -57,7 +57,7 @@ def find_secrets(text: str) -> list[Span]:
             if sign in lowered:
                 spans += find(text, lowered)
                 break
-    if "-----BEGIN " in text or "-----END " in text:
+    if "-----" in text:
         spans += find_private_keys(text)
     merged: list[Span] = []
     for start, end in sorted(spans):

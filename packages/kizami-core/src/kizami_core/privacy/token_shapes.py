@@ -66,9 +66,6 @@ _FREE_START = r"(?:\A|[^A-Za-z0-9_]|\\[nrt]|%[0-9A-F]{2})\Z"
 def find_tokens(text: str) -> Iterator[Span]:
     """Yield the spans of tokens in ``text``, from left to right."""
     for start, run_end in _long_runs(text):
-        # Nearly all runs are words of code, and end here.
-        if text[start : start + 2] not in _STARTS and text[start - 1 : start] not in _LEADS:
-            continue
         start = _after_escape(text, start)
         before = text[max(0, start - 40) : start]
         if text.startswith(_PLAIN, start):
@@ -89,7 +86,7 @@ def find_tokens(text: str) -> Iterator[Span]:
 
 
 def _long_runs(text: str) -> Iterator[Span]:
-    """Yield the spans of the runs that are long enough to be tokens; none begins with a hyphen."""
+    """Yield the spans of the runs that are long enough to be tokens and begin like one."""
     shape = text.encode("latin-1", "replace").translate(_SHAPE)
     start = shape.find(b"x" * _SHORTEST_RUN)
     while start >= 0:
@@ -97,8 +94,10 @@ def _long_runs(text: str) -> Iterator[Span]:
         end = end if end >= 0 else len(shape)
         while start < end and text[start] == "-":
             start += 1
-        if end - start >= _SHORTEST_RUN:
-            yield start, end
+        # Nearly all runs are words of code.
+        if text[start : start + 2] in _STARTS or text[start - 1 : start] in _LEADS:
+            if end - start >= _SHORTEST_RUN:
+                yield start, end
         start = shape.find(b"x" * _SHORTEST_RUN, end)
 
 

@@ -33,8 +33,9 @@ _MAX_WORD = (
 # A word's terms never change, and words of code recur: what was worked out is kept, up to this many words.
 _MAX_KNOWN_WORDS = 20_000
 _known_words: dict[str, list[str]] = {}
-# No term reaches across white space, so the same holds for pieces between it. Longer ones hardly recur.
-_MAX_KNOWN_PIECE = 40  # characters
+# No term reaches across white space, so the same holds for pieces between it. Paths and URLs recur, what is
+# longer hardly does.
+_MAX_KNOWN_PIECE = 160  # characters
 _MAX_KATAKANA_WORD = 12  # characters; the bigrams of longer ones are enough
 
 
@@ -69,6 +70,9 @@ def _script(code: int) -> str:
 
 
 _scripts = _ScriptTable()
+# What stands between the words of a text in ASCII, and those signs as spaces.
+_ASCII_SIGNS = "".join(chr(code) for code in range(0x80) if _script(code) == _OTHER)
+_ascii_gaps = dict.fromkeys(map(ord, _ASCII_SIGNS), " ")
 
 
 def runs(text: str) -> Iterator[tuple[str, int, int]]:
@@ -135,6 +139,10 @@ def _latin_terms(text: str, start: int, end: int) -> list[str]:
     tail = text[end : end + 2]
     if len(word) == 1 and word.isalpha() and (tail[:1] == "#" or tail == "++"):  # C#, F#, C++
         return [word.lower() + (tail if tail == "++" else "#")]
+    return _known_terms(word)
+
+
+def _known_terms(word: str) -> list[str]:
     found = _known_words.get(word)
     if found is None:
         if len(_known_words) >= _MAX_KNOWN_WORDS:
@@ -150,7 +158,8 @@ def _word_terms(word: str) -> list[str]:
     if lower.isdigit():
         # Not part of a version number: that is one term as a whole, see _version_end.
         return [lower] if len(lower) <= _MAX_WORD else []
-    parts = _word_parts(word)
+    is_one = lower.isalpha() and word[1:] == lower[1:]  # as most words are
+    parts = [lower] if is_one else _word_parts(word)
     if len(parts) == 1:
         return [] if lower in ENGLISH_STOP_WORDS else [stem(lower)[:_MAX_WORD]]
     found = [lower[:_MAX_WORD]]
@@ -229,6 +238,26 @@ def index_terms(text: str) -> list[str]:
     return list(dict.fromkeys([term for piece in pieces for term in _pieces[piece]]))
 
 
+def _piece_terms(piece: str) -> list[str]:
+    """Return the terms of a piece of a normalized text without white space, in order."""
+    if piece.isascii() and "#" not in piece and "+" not in piece:
+        word = piece.strip(_ASCII_SIGNS)
+        if word.isidentifier():
+            return _known_terms(word)
+        if not _may_hold_version(piece):
+            return [term for word in piece.translate(_ascii_gaps).split() for term in _known_terms(word)]
+    return [term for _, found in _normalized_words(piece) for term in found]
+
+
+def _may_hold_version(piece: str) -> bool:
+    at = piece.find(".", 1)
+    while at > 0:
+        if piece[at - 1].isdigit() and piece[at + 1 : at + 2].isdigit():
+            return True
+        at = piece.find(".", at + 1)
+    return False
+
+
 class _Pieces(dict[str, tuple[str, ...]]):
     """The terms of pieces of text; of those met lately they are remembered."""
 
@@ -239,7 +268,7 @@ class _Pieces(dict[str, tuple[str, ...]]):
     def __missing__(self, piece: str) -> tuple[str, ...]:
         terms = self._before.get(piece)
         if terms is None:
-            terms = tuple(dict.fromkeys(term for _, found in _normalized_words(piece) for term in found))
+            terms = tuple(dict.fromkeys(_piece_terms(piece)))
         if len(piece) <= _MAX_KNOWN_PIECE:
             if len(self) >= _MAX_KNOWN_WORDS:
                 self._before = dict(self)

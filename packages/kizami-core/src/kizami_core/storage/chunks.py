@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kizami_core.errors import NotFoundError
 from kizami_core.json_text import parse, string_lists
+from kizami_core.messages import Message
 from kizami_core.records import Chunk, Metadata, Record
 
 TYPE_CHECKING = False
@@ -42,6 +43,15 @@ class Deleted(Record):
 
     chunks: int
     sessions: int
+
+
+class Place(Record):
+    """Where a chunk stands in its session: ``number`` of ``total``, from 1, and its neighbours' ids."""
+
+    number: int
+    total: int
+    previous_id: int | None
+    next_id: int | None
 
 
 def metadata_text(metadata: Metadata) -> str:
@@ -96,7 +106,10 @@ def find_chunk(connection: sqlite3.Connection, text: str) -> Chunk:
         row = connection.execute(f"""SELECT {COLUMNS} FROM chunks WHERE id = ?""", (number,)).fetchone()  # noqa: S608
     if row is None:
         raise NotFoundError(
-            f"There is no chunk {text!r}. `kizami search` and `kizami show` print the ids of chunks."
+            Message(
+                "There is no chunk {text!r}. `kizami search` and `kizami show` print the ids of chunks.",
+                text=text,
+            )
         )
     return chunk_of(row)
 
@@ -109,6 +122,34 @@ def session_chunks(connection: sqlite3.Connection, session_id: str) -> Iterator[
     )
     for row in rows:
         yield chunk_of(row)
+
+
+def place_in_session(connection: sqlite3.Connection, chunk: Chunk) -> Place:
+    """Return where a stored chunk stands in its session."""
+    row = connection.execute(
+        """
+        SELECT
+          (SELECT count(*) FROM chunks WHERE session_id = :session AND chunk_index <= :index),
+          (SELECT count(*) FROM chunks WHERE session_id = :session),
+          (SELECT id FROM chunks WHERE session_id = :session AND chunk_index < :index
+           ORDER BY chunk_index DESC LIMIT 1),
+          (SELECT id FROM chunks WHERE session_id = :session AND chunk_index > :index
+           ORDER BY chunk_index LIMIT 1)
+        """,
+        {"session": chunk.session_id, "index": chunk.chunk_index},
+    ).fetchone()
+    return Place(*row)
+
+
+def newest_ids(connection: sqlite3.Connection, project_path: str | None, limit: int) -> list[int]:
+    """Return the ids of the chunks of one project, or of all, that were saved last, the last one first."""
+    if project_path is None:
+        rows = connection.execute("""SELECT id FROM chunks ORDER BY id DESC LIMIT ?""", (limit,))
+    else:
+        rows = connection.execute(
+            """SELECT id FROM chunks WHERE project_path = ? ORDER BY id DESC LIMIT ?""", (project_path, limit)
+        )
+    return [row[0] for row in rows]
 
 
 def turns_chunks(connection: sqlite3.Connection, first_turn: int, last_turn: int) -> list[Chunk]:

@@ -13,6 +13,7 @@ from kizami_core.errors import (
     StorageError,
     UnsupportedSqliteError,
 )
+from kizami_core.messages import Message
 from kizami_core.paths import make_private_dir
 from kizami_core.storage.schema import APPLICATION_ID, SCHEMA_VERSION, apply_migration
 from kizami_core.storage.sqlite_module import sqlite3
@@ -51,7 +52,10 @@ def open_database(
     """
     if tuple(map(int, sqlite3.sqlite_version.split("."))) < _MIN_SQLITE:
         raise UnsupportedSqliteError(
-            f"SQLite {sqlite3.sqlite_version} is too old (3.34 is needed). Install Kizami by a newer Python."
+            Message(
+                "SQLite {version} is too old (3.34 is needed). Install Kizami by a newer Python.",
+                version=sqlite3.sqlite_version,
+            )
         )
     path = os.path.abspath(path)
     try:
@@ -93,7 +97,9 @@ def _open_to_read(path: str, busy_timeout_ms: int) -> sqlite3.Connection:
         if version == 0:  # the process that creates it is not done yet
             raise FileNotFoundError(path)
         if version < SCHEMA_VERSION:
-            raise StorageError(f"{path} has not been brought to the current schema yet. Run: kizami setup")
+            raise StorageError(
+                Message("{path} has not been brought to the current schema yet. Run: kizami setup", path=path)
+            )
     except BaseException:
         connection.close()
         raise
@@ -182,8 +188,12 @@ def _create_private_file(path: str) -> None:
             os.chmod(path, 0o600)
     except OSError as error:
         raise StorageError(
-            f"The database {path} can't be created or opened for writing ({error.strerror}). "
-            "Free space or mend the permissions, or set another database.path in config.json."
+            Message(
+                "The database {path} can't be created or opened for writing ({reason}). Free space "
+                "or mend the permissions, or set another database.path in config.json.",
+                path=path,
+                reason=error.strerror,
+            )
         ) from error
 
 
@@ -203,8 +213,13 @@ def _check_kind(connection: sqlite3.Connection, path: str) -> int:
     if application_id == APPLICATION_ID:
         if version > SCHEMA_VERSION:
             raise SchemaTooNewError(
-                f"{path} was written by a newer Kizami (schema {version}, this one knows {SCHEMA_VERSION}). "
-                "Upgrade: pip install --upgrade kizami-cli"
+                Message(
+                    "{path} was written by a newer Kizami (schema {version}, this one knows "
+                    "{known}). Upgrade: pip install --upgrade kizami-cli",
+                    path=path,
+                    version=version,
+                    known=SCHEMA_VERSION,
+                )
             )
         return version
     if not names:
@@ -212,14 +227,22 @@ def _check_kind(connection: sqlite3.Connection, path: str) -> int:
     columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(chunks)"))
     if version == 1 and columns == _SPEC_COLUMNS:
         return 1
-    is_typescript = {"chunks", "sessions", "schema_version"} <= names
-    whose = f"a later TypeScript Kizami (schema {version})" if is_typescript else "another program"
-    then = (
-        f"; then `kizami import-typescript --source {path}` brings its memories in" if is_typescript else ""
-    )
+    if {"chunks", "sessions", "schema_version"} <= names:
+        raise ForeignSchemaError(
+            Message(
+                "{path} holds the tables of a later TypeScript Kizami (schema {version}); it was left "
+                "untouched. Name another file with database.path in Kizami's config.json, or move this one "
+                "away; then `kizami import-typescript --source {path}` brings its memories in.",
+                path=path,
+                version=version,
+            )
+        )
     raise ForeignSchemaError(
-        f"{path} holds the tables of {whose}; it was left untouched. Name another file with database.path in "
-        f"Kizami's config.json, or move this one away{then}."
+        Message(
+            "{path} holds the tables of another program; it was left untouched. Name another file with "
+            "database.path in Kizami's config.json, or move this one away.",
+            path=path,
+        )
     )
 
 
@@ -243,7 +266,9 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
             connection.execute("ROLLBACK")
         if isinstance(error, sqlite3.OperationalError) and "no such tokenizer" in str(error):
             raise UnsupportedSqliteError(
-                "This Python's SQLite has no FTS5 trigram tokenizer. Install Kizami with another Python."
+                Message(
+                    "This Python's SQLite has no FTS5 trigram tokenizer. Install Kizami with another Python."
+                )
             ) from error
         raise
 
@@ -321,14 +346,30 @@ def storage_error(error: sqlite3.Error, path: str) -> StorageError:
     """Turn an error of SQLite into ours, with the remedy."""
     text = str(error)
     if "locked" in text or "busy" in text:
-        return DatabaseBusyError(f"{path} is locked by another process. Try again when it has finished.")
+        return DatabaseBusyError(
+            Message("{path} is locked by another process. Try again when it has finished.", path=path)
+        )
     if any(sign in text for sign in _SIGNS_OF_DAMAGE):
         return DatabaseCorruptError(
-            f"{path} is damaged ({text}). Run `kizami doctor`: it tells whether `--repair` mends it, or how "
-            "`kizami export` rescues what can be read."
+            Message(
+                "{path} is damaged ({reason}). Run `kizami doctor`: it tells whether `--repair` mends it, "
+                "or how `kizami export` rescues what can be read.",
+                path=path,
+                reason=text,
+            )
         )
     if "is full" in text:
         return StorageError(
-            f"{path}: the disk is full. Free space: a later hook saves what is missing (see `kizami doctor`)."
+            Message(
+                "{path}: the disk is full. Free space: a later hook saves what is missing (see "
+                "`kizami doctor`).",
+                path=path,
+            )
         )
-    return StorageError(f"{path}: {text}. Check free space and permissions; `kizami doctor` does.")
+    return StorageError(
+        Message(
+            "{path}: {reason}. Check free space and permissions; `kizami doctor` does.",
+            path=path,
+            reason=text,
+        )
+    )

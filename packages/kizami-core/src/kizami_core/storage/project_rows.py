@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from kizami_core.errors import NotFoundError
+from kizami_core.messages import Message
 from kizami_core.records import Record
 from kizami_core.storage.project_aliases import is_within
 
@@ -56,11 +57,17 @@ def find_folder(connection: sqlite3.Connection, text: str) -> str:
     tail = text.strip("/\\")
     named = [project for project in stored if tail and project.replace("\\", "/").endswith(f"/{tail}")]
     if not named:
-        raise NotFoundError(f"Nothing is stored of a project {text!r}. `kizami project list` shows them.")
+        raise NotFoundError(
+            Message("Nothing is stored of a project {text!r}. `kizami project list` shows them.", text=text)
+        )
     if len(named) > 1:
         raise NotFoundError(
-            f"{text!r} can be each of {len(named)} projects: {', '.join(sorted(named))}. "
-            "Write the whole path."
+            Message(
+                "{text!r} can be each of {count} projects: {names}. Write the whole path.",
+                text=text,
+                count=len(named),
+                names=", ".join(sorted(named)),
+            )
         )
     return named[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from kizami_core.errors import DatabaseCorruptError
+from kizami_core.messages import Message
 from kizami_core.storage.chunks import chunk_of
 from kizami_core.storage.connection import database_path
 
@@ -55,7 +56,10 @@ def _highest_id(connection: sqlite3.Connection) -> int:
             continue
     if not highest:
         raise DatabaseCorruptError(
-            f"Nothing in {database_path(connection)} can be read any more. Move the file away (a backup "
-            "beside it can be put in its place): the next save begins a new one."
+            Message(
+                "Nothing in {path} can be read any more. Move the file away (a backup beside it can "
+                "be put in its place): the next save begins a new one.",
+                path=database_path(connection),
+            )
         )
     return highest

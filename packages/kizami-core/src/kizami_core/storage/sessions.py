@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kizami_core.errors import NotFoundError
+from kizami_core.messages import Message
 from kizami_core.records import Session
 from kizami_core.transcript.graphemes import boundary_before
 from kizami_core.transcript.rendering import ASSISTANT_MARK, TOOL_MARK, USER_MARK
@@ -165,12 +166,22 @@ def find_session(connection: sqlite3.Connection, prefix: str) -> Session:
     if len(own) == 1 and prefix:
         return Session(*own[0])
     if not rows or not prefix:
-        raise NotFoundError(f"There is no session {prefix!r}. `kizami list --all-projects` shows the ids.")
+        raise NotFoundError(
+            Message(
+                "There is no session {prefix!r}. `kizami list --all-projects` shows the ids.", prefix=prefix
+            )
+        )
     if len(rows) > 1:
         names = ", ".join(row[0] for row in rows[:_SHOWN_CANDIDATES])
-        more = f" and {len(rows) - _SHOWN_CANDIDATES} more" if len(rows) > _SHOWN_CANDIDATES else ""
+        if len(rows) > _SHOWN_CANDIDATES:
+            names = Message("{names} and {count} more", names=names, count=len(rows) - _SHOWN_CANDIDATES)
         raise NotFoundError(
-            f"{prefix!r} begins the ids of {len(rows)} sessions: {names}{more}. Write more of the one."
+            Message(
+                "{prefix!r} begins the ids of {count} sessions: {names}. Write more of the one.",
+                prefix=prefix,
+                count=len(rows),
+                names=names,
+            )
         )
     return Session(*rows[0])
 

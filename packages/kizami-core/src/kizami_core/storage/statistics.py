@@ -6,10 +6,12 @@ from kizami_core.records import Record
 from kizami_core.storage.maintenance_log import LogEntry, last_entries
 from kizami_core.storage.marks import marked_ids
 from kizami_core.storage.space import file_bytes
+from kizami_core.timestamps import format_utc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Sequence
 
 _LOG_ENTRIES = 10
 
@@ -19,6 +21,13 @@ class ProjectStatistics(Record):
 
     project_path: str
     sessions: int
+    chunks: int
+
+
+class WeekGrowth(Record):
+    """What one week brought: ``begin`` is its first moment, seconds since the epoch."""
+
+    begin: float
     chunks: int
 
 
@@ -47,12 +56,6 @@ def read_statistics(connection: sqlite3.Connection) -> Statistics:
         """SELECT count(*), coalesce(sum(token_count), 0), min(created_at), max(created_at) FROM chunks"""
     ).fetchone()
     sessions = connection.execute("""SELECT count(*) FROM sessions""").fetchone()[0]
-    projects = connection.execute(
-        """
-        SELECT project_path, count(DISTINCT session_id), count(*) FROM chunks
-        GROUP BY project_path ORDER BY count(*) DESC, project_path
-        """
-    )
     return Statistics(
         chunks=chunks,
         sessions=sessions,
@@ -60,8 +63,38 @@ def read_statistics(connection: sqlite3.Connection) -> Statistics:
         database_bytes=file_bytes(connection),
         oldest=oldest,
         newest=newest,
-        projects=tuple(ProjectStatistics(*row) for row in projects),
+        projects=tuple(read_projects(connection)),
         maintenance=tuple(last_entries(connection, _LOG_ENTRIES)),
         muted=len(marked_ids(connection, "muted")),
         pinned=len(marked_ids(connection, "pinned")),
     )
+
+
+def read_projects(connection: sqlite3.Connection) -> list[ProjectStatistics]:
+    """Return what each project holds by the rows of its sessions, the one with the most chunks first."""
+    rows = connection.execute(
+        """
+        SELECT project_path, count(*), sum(chunk_count) FROM sessions
+        GROUP BY project_path ORDER BY sum(chunk_count) DESC, project_path
+        """
+    )
+    return [ProjectStatistics(*row) for row in rows]
+
+
+def read_growth(connection: sqlite3.Connection, begins: Sequence[float]) -> list[WeekGrowth]:
+    """Return how many of the stored chunks are of each week, by the time of their turn.
+
+    ``begins`` are the weeks' first moments, the oldest first; the last week has no end. Each is counted
+    in the index of times alone, so a week costs what it holds.
+    """
+    ends = [*map(format_utc, begins[1:]), "~"]  # "~" sorts behind every time
+    return [
+        WeekGrowth(
+            begin,
+            connection.execute(
+                """SELECT count(*) FROM chunks WHERE created_at >= ? AND created_at < ?""",
+                (format_utc(begin), end),
+            ).fetchone()[0],
+        )
+        for begin, end in zip(begins, ends, strict=True)
+    ]

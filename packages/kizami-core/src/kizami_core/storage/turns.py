@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kizami_core.records import Record
 from kizami_core.storage.chunks import metadata_text
+from kizami_core.storage.new_chunks import NewChunks, insert_rows
 from kizami_core.storage.resolutions import move_resolutions, store_outcomes
 from kizami_core.storage.transcripts import session_begun
 from kizami_core.transcript.awaiting import AwaitedAnswer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kizami_core.storage.chunks import NewChunk
+    from kizami_core.storage.new_chunks import Columns
     from kizami_core.transcript.outcomes import Outcome
 
 
@@ -57,16 +59,6 @@ class _Owner(Record):
     is_agent: bool
 
 
-class _Row(Record):
-    """The columns of a chunk that a save decides."""
-
-    content: str
-    role: str
-    metadata: str
-    created_at: str
-    token_count: int
-
-
 def store_turn(
     connection: sqlite3.Connection,
     session_id: str,
@@ -75,6 +67,7 @@ def store_turn(
     *,
     is_agent: bool = False,
     begun: str = "",
+    new_chunks: NewChunks | None = None,
 ) -> TurnChange | None:
     """Store a turn inside the caller's transaction; None when there was nothing to do.
 
@@ -91,6 +84,7 @@ def store_turn(
         turn: the turn.
         is_agent: the session is a sub-agent's.
         begun: when the session wrote its first record of its own (``resume.ResumePoint``).
+        new_chunks: what gathers the chunks of turns that are not known yet; None writes them at once.
     """
     owner = _Owner(session_id, project_path, is_agent)
     known = connection.execute(
@@ -98,22 +92,19 @@ def store_turn(
         (turn.uuid,),
     ).fetchone()
     if known is None:
-        connection.execute(
-            """INSERT INTO turns(uuid, session_id, started_at, text_length, tie) VALUES (?, ?, ?, ?, ?)""",
-            (turn.uuid, session_id, turn.started_at, turn.text_length, _tie(connection, session_id, turn)),
-        )
-        turn_id = connection.execute("""SELECT last_insert_rowid()""").fetchone()[0]
-        store_outcomes(connection, session_id, turn_id, turn.outcomes, is_new_reading=True)
-        return _write_turn(connection, owner, turn_id, turn)
+        return _add_turn(connection, owner, turn, new_chunks)
     turn_id, home, stored_length, is_locked, awaited = known
     moved: TurnChange | None = None
-    if home != session_id:
-        if _began_before(begun, session_begun(connection, home)):
-            moved = _move_turn(connection, turn_id, home, owner)
-        elif turn.text_length == stored_length:
-            return None
-        else:
-            owner = _Owner(home, _project_of(connection, home) or project_path, is_agent)
+    is_away = home != session_id
+    is_moving = is_away and _began_before(begun, session_begun(connection, home))
+    if is_away and not is_moving and turn.text_length == stored_length:
+        return None
+    if new_chunks is not None:
+        new_chunks.insert()
+    if is_moving:
+        moved = _move_turn(connection, turn_id, home, owner)
+    elif is_away:
+        owner = _Owner(home, _project_of(connection, home) or project_path, is_agent)
     # A reading no longer than the stored one, made before the hook told an answer, does not hold it.
     is_behind = awaited is not None and turn.awaited is None and turn.text_length <= stored_length
     if is_locked or turn.text_length < stored_length or is_behind:
@@ -180,8 +171,9 @@ def stored_start(connection: sqlite3.Connection, uuid: str) -> str | None:
 
 
 def _project_of(connection: sqlite3.Connection, session_id: str) -> str | None:
+    # Not from the session's row, which follows when all of its turns are stored.
     row = connection.execute(
-        """SELECT project_path FROM sessions WHERE session_id = ?""", (session_id,)
+        """SELECT project_path FROM chunks WHERE session_id = ? ORDER BY chunk_index LIMIT 1""", (session_id,)
     ).fetchone()
     return row[0] if row else None
 
@@ -210,9 +202,38 @@ def _move_turn(connection: sqlite3.Connection, turn_id: int, home: str, owner: _
     return TurnChange(owner.session_id, len(chunks), 0, home)
 
 
+def _add_turn(
+    connection: sqlite3.Connection, owner: _Owner, turn: NewTurn, new_chunks: NewChunks | None
+) -> TurnChange | None:
+    """Store a turn that is not known yet at the end of its session."""
+    awaited = turn.awaited
+    turn_id = connection.execute(
+        """
+        INSERT INTO turns(uuid, session_id, started_at, text_length, tie, part_count, awaited_answer,
+                          awaited_after)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (turn.uuid, owner.session_id, turn.started_at, turn.text_length,
+         _tie(connection, owner.session_id, turn), len(turn.chunks), awaited.text if awaited else None,
+         awaited.after if awaited else None),
+    ).lastrowid  # fmt: skip
+    assert turn_id is not None
+    store_outcomes(connection, owner.session_id, turn_id, turn.outcomes, is_new_reading=True)
+    if not turn.chunks:
+        return None
+    gathered = new_chunks or NewChunks(connection)
+    gathered.append(
+        owner.session_id, owner.project_path, turn_id, _columns(turn), is_agent=owner.is_agent
+    )
+    if new_chunks is None:
+        gathered.insert()
+    return TurnChange(owner.session_id, len(turn.chunks), 0)
+
+
 def _write_turn(
     connection: sqlite3.Connection, owner: _Owner, turn_id: int, turn: NewTurn
 ) -> TurnChange | None:
+    """Bring the chunks of a known turn to its new reading."""
     awaited = turn.awaited
     connection.execute(
         """
@@ -229,10 +250,7 @@ def _write_turn(
         },
     )
     session_id = owner.session_id
-    rows = [
-        _Row(piece.content, piece.role, metadata_text(piece.metadata), turn.started_at, piece.token_count)
-        for piece in turn.chunks
-    ]
+    rows = _columns(turn)
     stored = connection.execute(
         """
         SELECT id, chunk_index, content, role, metadata, created_at, token_count
@@ -244,29 +262,31 @@ def _write_turn(
     surplus = stored[len(rows) :]
     connection.executemany("""DELETE FROM chunks WHERE id = ?""", [(row[0],) for row in surplus])
     _move_indexes(connection, session_id, first + len(stored), len(rows) - len(stored))
-    written = 0
-    for (chunk_id, _, *before), row in zip(stored, rows, strict=False):
-        if _Row(*before) != row:
-            connection.execute(
-                """
-                UPDATE chunks SET content = ?, role = ?, metadata = ?, created_at = ?, token_count = ?
-                WHERE id = ?
-                """,
-                (row.content, row.role, row.metadata, row.created_at, row.token_count, chunk_id),
-            )
-            written += 1
-    for number, row in enumerate(rows[len(stored) :], start=first + len(stored)):
-        connection.execute(
-            """
-            INSERT INTO chunks(session_id, project_path, chunk_index, content, role, metadata, created_at,
-                               token_count, turn_id, is_agent, part)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            (session_id, owner.project_path, number, row.content, row.role, row.metadata, row.created_at,
-             row.token_count, turn_id, owner.is_agent, number - first),
-        )  # fmt: skip
-        written += 1
+    changed = [
+        (*row, chunk_id) for (chunk_id, _, *before), row in zip(stored, rows, strict=False) if (*before,) != row
+    ]
+    connection.executemany(
+        """
+        UPDATE chunks SET content = ?, role = ?, metadata = ?, created_at = ?, token_count = ?
+        WHERE id = ?
+        """,
+        changed,
+    )
+    added = [
+        (*row, session_id, owner.project_path, first + part, turn_id, owner.is_agent, part)
+        for part, row in enumerate(rows[len(stored) :], start=len(stored))
+    ]
+    insert_rows(connection, added)
+    written = len(changed) + len(added)
     return TurnChange(session_id, written, len(surplus)) if written or surplus else None
+
+
+def _columns(turn: NewTurn) -> list[Columns]:
+    """Return the columns of a turn's chunks that a save decides."""
+    return [
+        (piece.content, piece.role, metadata_text(piece.metadata), turn.started_at, piece.token_count)
+        for piece in turn.chunks
+    ]
 
 
 def _tie(connection: sqlite3.Connection, session_id: str, turn: NewTurn) -> int:

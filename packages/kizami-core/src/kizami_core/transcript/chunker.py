@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from kizami_core.transcript.graphemes import is_boundary
 from kizami_core.transcript.rendering import ASSISTANT_MARK, MARKS, TOOL_MARK, USER_MARK
-from kizami_core.transcript.tokens import WEIGHT_OF_A_TOKEN, estimate_tokens, weigh
+from kizami_core.transcript.tokens import LINE_BREAK_WEIGHT, WEIGHT_OF_A_TOKEN, weigh, weigh_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,10 +64,11 @@ def split_chunks(text: str, max_tokens: int) -> list[str]:
     ``max_tokens`` is at least 32. A text that fits is one chunk, a blank one is none. A character as a person
     counts them stays whole unless it alone takes half a chunk.
     """
-    if estimate_tokens(text) <= max_tokens:
-        return [text.strip("\n").rstrip()] if text.strip() else []
     limit = max_tokens * WEIGHT_OF_A_TOKEN
-    atoms = list(_atoms(text, limit))
+    weights = weigh_lines(text)
+    if sum(weights) - LINE_BREAK_WEIGHT <= limit:
+        return [text.strip("\n").rstrip()] if text.strip() else []
+    atoms = list(_atoms(text, weights, limit))
     sums = [0, *accumulate(atom.weight for atom in atoms)]
     chunks: list[str] = []
     first = 0
@@ -127,17 +128,16 @@ def _fence_end(fence: str) -> str:
     return fence[: len(fence) - len(fence.lstrip(fence[0]))]
 
 
-def _atoms(text: str, limit: int) -> Iterator[_Atom]:
+def _atoms(text: str, weights: Sequence[int], limit: int) -> Iterator[_Atom]:
     lines = [f"{line}\n" for line in text.split("\n")]
     section = ""
     before = ""
-    for line, (fence, place) in zip(lines, _fences(lines, limit), strict=True):
+    for line, weight, (fence, place) in zip(lines, weights, _fences(lines, limit), strict=True):
         is_mark = line.startswith(MARKS)
         mark = "" if is_mark else section
         if is_mark:
             section = _mark_of(line, limit)
-        rank = _rank(before, line, place)
-        weight = weigh(line)
+        rank = _SECTION if is_mark else _rank(before, line, place)
         if weight <= limit // _ATOM_SHARE:
             yield _Atom(line, weight, rank, mark, fence)
         else:
@@ -148,9 +148,7 @@ def _atoms(text: str, limit: int) -> Iterator[_Atom]:
 
 
 def _rank(before: str, line: str, place: str) -> int:
-    """Return what kind of place lies between two lines."""
-    if line.startswith(MARKS):
-        return _SECTION
+    """Return what kind of place lies between two lines, the second of which is no mark."""
     if not line.strip() or before.strip() in (USER_MARK, ASSISTANT_MARK) or place in ("first inside", "end"):
         return _WORST
     if place == "inside":
@@ -181,7 +179,7 @@ def _fences(lines: Sequence[str], limit: int) -> list[tuple[str, str]]:
     for number, line in enumerate(lines):
         if line.startswith(MARKS):
             begin = -1
-        match = _FENCE_LINE.fullmatch(line)
+        match = _FENCE_LINE.fullmatch(line) if "```" in line or "~~~" in line else None
         if match is None:
             continue
         ticks, info = match[1], match[2].strip()

@@ -41,6 +41,7 @@ _QUEUE_KINDS: Mapping[str, EntryKind] = {
     "popAll": "popAll",
 }
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_TIME_CHARS = len("YYYY-MM-DD HH:MM:SS")
 _TOOL_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 # What stands for a block whose content is no text.
 _BLOCK_SIGNS = {"image": "[Image]", "document": "[Document]"}
@@ -314,7 +315,8 @@ def _utc(value: object) -> str:
         return ""
     try:
         moment = datetime.fromisoformat(value)
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment
+        if moment.tzinfo not in (UTC, None):
+            moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return ""
-    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds")
+    return moment.isoformat(sep=" ", timespec="seconds")[:_TIME_CHARS]

@@ -30,9 +30,11 @@ def cut_lines(text: str, *, head_lines: int, tail_lines: int) -> str:
 
     Where lines are left out, the line ``...(truncated)`` stands for them.
     """
-    lines = text.split("\n")
-    if len(lines) > head_lines + tail_lines:
-        lines = [*lines[:head_lines], CUT_MARK, *lines[len(lines) - tail_lines :]]
+    if text.count("\n") < head_lines + tail_lines:
+        lines = text.split("\n")
+    else:
+        head, tail = text.split("\n", head_lines)[:head_lines], text.rsplit("\n", tail_lines)[1:]
+        lines = [*head, CUT_MARK, *tail]
     return "\n".join(map(cut_line, lines))
 
 

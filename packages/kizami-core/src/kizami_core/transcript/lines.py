@@ -10,6 +10,7 @@ import re
 
 from kizami_core.errors import TranscriptError
 from kizami_core.json_text import parse_prefix
+from kizami_core.messages import Message
 from kizami_core.records import ReadReport
 
 TYPE_CHECKING = False
@@ -70,7 +71,11 @@ class ReadTally:
 def unreadable(path: str, error: OSError) -> TranscriptError:
     """Return the error for a transcript that can't be opened or read."""
     reason = error.strerror or error
-    return TranscriptError(f"{path} can't be read ({reason}). Check the path and its permissions.")
+    return TranscriptError(
+        Message(
+            "{path} can't be read ({reason}). Check the path and its permissions.", path=path, reason=reason
+        )
+    )
 
 
 def read_objects(
@@ -130,11 +135,11 @@ def read_objects(
 
 def _unwanted_type(line: bytes, wanted: re.Pattern[bytes]) -> str | None:
     """Return the type of a record that is not wanted, where it can be told without parsing the line."""
-    leading = _LEADING_TYPE.match(line)
-    if leading is None or not line.endswith(_WHOLE_LINE_ENDS):
-        return None
     # All of the line is searched: another object may be joined to this one, or appended where it is torn.
-    return None if wanted.search(line) else leading[1].decode("utf-8", "replace")
+    if wanted.search(line) or not line.endswith(_WHOLE_LINE_ENDS):
+        return None
+    leading = _LEADING_TYPE.match(line)
+    return leading[1].decode("utf-8", "replace") if leading else None
 
 
 def _parse_line(line: bytes) -> dict[str, object] | None:

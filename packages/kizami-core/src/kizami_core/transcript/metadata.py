@@ -101,8 +101,8 @@ def _paths_in(text: str) -> Iterator[str]:
     for piece in dict.fromkeys(text.split()):
         if "." in piece or "/" in piece or "\\" in piece or "file" in piece:
             yield from _paths_in_piece(piece) if len(piece) <= MAX_PATH_CHARS else _unquoted_paths(piece)
-    if not text.isascii():
-        for quoted in _QUOTED.findall(_URL.sub(" ", text)):
+    if "`" in text and not text.isascii():
+        for quoted in _QUOTED.findall(_without_urls(text)):
             if not quoted.isascii() and _has_file_extension(quoted):
                 yield quoted
 
@@ -112,10 +112,12 @@ def _paths_in_piece(piece: str) -> tuple[str, ...]:
     return tuple(_unquoted_paths(piece))
 
 
+def _without_urls(text: str) -> str:
+    return _URL.sub(" ", text) if "://" in text else text
+
+
 def _unquoted_paths(piece: str) -> Iterator[str]:
-    if "://" in piece:
-        piece = _URL.sub(" ", piece)
-    for match in _TOKEN.finditer(piece):
+    for match in _TOKEN.finditer(_without_urls(piece)):
         if piece.startswith("(", match.end()):
             continue  # a call
         token = match[0].rstrip("./-").removeprefix("@")  # `@src/app.ts` mentions a file in a prompt
@@ -124,29 +126,28 @@ def _unquoted_paths(piece: str) -> Iterator[str]:
 
 
 def _is_path(token: str) -> bool:
-    if token.lower() in _PRODUCTS:
-        return False
     folder, _, name = token.replace("\\", "/").rpartition("/")
     if name in _FILE_NAMES or name.startswith(".env."):
         return True
     if not folder:
-        return _has_file_extension(name) and "@" not in name
+        return _has_file_extension(name) and "@" not in name and token.lower() not in _PRODUCTS
     is_anchored = token.startswith(("/", ".", "~")) or token[1:2] == ":"
     first = folder.partition("/")[0]
-    extension = _EXTENSION.search(name)
-    if extension is None or extension[1] in ("com", "org", "net"):
+    extension = name.rpartition(".")[2]
+    if extension in ("com", "org", "net") or _EXTENSION.search(name) is None:
         return False
     return is_anchored or _DOMAIN.fullmatch(first) is None
 
 
 def _has_file_extension(name: str) -> bool:
-    extension = _EXTENSION.search(name)
-    return extension is not None and extension[1].lower() in _FILE_EXTENSIONS and extension.start() > 0
+    stem, _, extension = name.rpartition(".")
+    return stem != "" and extension.lower() in _FILE_EXTENSIONS
 
 
 def _errors_in(text: str) -> Iterator[str]:
     last = -1
-    for start in sorted(start for sign in _ERROR_SIGNS for start in _occurrences(text, sign)):
+    signs = [sign for sign in _ERROR_SIGNS if sign in text]
+    for start in sorted(start for sign in signs for start in _occurrences(text, sign)):
         if start < last:
             continue
         begin = text.rfind("\n", 0, start) + 1

@@ -55,11 +55,18 @@ def _weights() -> bytes:
 
 
 _WEIGHTS = _weights()
+LINE_BREAK_WEIGHT = _WEIGHTS[ord("\n")]
 
 
 def weigh(text: str) -> int:
     """Return the weight of a text; ``WEIGHT_OF_A_TOKEN`` of it make one token."""
     return sum(text.encode("utf-8", "surrogatepass").translate(_WEIGHTS))
+
+
+def weigh_lines(text: str) -> list[int]:
+    """Return the weight of each line of a text, with a line break behind every one."""
+    lines = text.encode("utf-8", "surrogatepass").split(b"\n")
+    return [sum(line.translate(_WEIGHTS)) + LINE_BREAK_WEIGHT for line in lines]
 
 
 def estimate_tokens(text: str) -> int:

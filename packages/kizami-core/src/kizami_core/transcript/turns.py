@@ -126,8 +126,8 @@ def split_turns(
         if entry.kind == "answer" and not beginnings:
             is_one = opened[-1].goes_on_as_another(entry) if opened else is_answer_a_beginning
             beginnings = [entry.replace(kind="prompt", blocks=("",))] if is_one else []
-        here = reading.place(entry.start, waiting, delivered)
         for beginning in beginnings:
+            here = reading.place(entry.start, waiting, delivered)
             if opened and opened[-1].is_begun_again(beginning):
                 continue
             while opened and (len(opened) > 1 or not opened[0].awaits_results()):
