@@ -40,14 +40,20 @@ class Copy:
         install_model(settings, self.env, model_dir=str(model_dir))
         self.database = home / "memory.db"
         self.config = home / "config.json"
-        fields = {"database": {"path": str(self.database)}, "search": {"mode": "hybrid"}, "embedding": SECTION}
+        fields = {
+            "database": {"path": str(self.database)},
+            "search": {"mode": "hybrid"},
+            "embedding": SECTION,
+        }
         self.config.write_text(json.dumps(fields), encoding="utf-8")
 
     def embed(self, stop_at=None):
         """Embed, to be interrupted at so many vectors; print the seconds and the peak."""
         command = [sys.executable, "-m", "kizami_cli", "embed", "--backfill", "--config", str(self.config)]
         begun, before = time.monotonic(), self.vectors()
-        process = subprocess.Popen(command, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while stop_at is not None and self.vectors() < stop_at:
             time.sleep(0.2)
         if stop_at is not None:
@@ -81,6 +87,8 @@ def main():
     parser.add_argument("--model-dir", type=Path, required=True)
     parser.add_argument("--chunks", type=int, default=1_000)
     options = parser.parse_args()
+    # In a background shell it is ignored, which the processes would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         whole, halves = (Copy(Path(folder, name), options.model_dir) for name in ("whole", "halves"))
         connection, _ = generate(str(whole.database), options.chunks)
@@ -93,7 +101,9 @@ def main():
         halves.embed()
         whole.embed()
         (ids, vectors), (other_ids, others) = whole.rows(), halves.rows()
-        print(f"the same chunks: {ids == other_ids}; vectors differ by {np.abs(vectors - others).max():.1e} at most")
+        print(
+            f"the same chunks: {ids == other_ids}; vectors differ by {np.abs(vectors - others).max():.1e} at most"
+        )
 
 
 if __name__ == "__main__":

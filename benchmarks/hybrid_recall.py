@@ -1,6 +1,6 @@
 """What hybrid mode costs a prompt: whole recall processes beside those of core mode, on the same database.
 
-    python benchmarks/hybrid_recall.py --model-dir DIR [--chunks 20000] [--runs 21]
+    python benchmarks/hybrid_recall.py --model-dir DIR [--chunks 20000] [--runs 41]
 
 DIR holds a model of Ruri's true shape (hybrid_cost.py leaves one in its --dir); the memories are generated, their
 vectors random. The modes take turns, so that a machine that slows down slows all of them:
@@ -8,6 +8,10 @@ vectors random. The modes take turns, so that a machine that slows down slows al
 - warm: the embedding process runs;
 - dead: it was killed, and its socket is still there;
 - cold: there is none, and the hook starts one.
+
+Compared are the prompts for which both modes show something, or both nothing: showing a memory costs what it costs in
+either mode. On a busy machine run it under `chrt -r 10`, and look at the processor time too. Not with
+PYTHONDONTWRITEBYTECODE, under which every module may be compiled anew.
 """
 
 import argparse
@@ -119,7 +123,7 @@ class Home:
                 "SELECT content FROM chunks WHERE project_path = '/home/dev/projects/project-0' ORDER BY id"
             ).fetchall()
         chosen = random.Random(5).sample(contents, count)
-        return [f"{content.removeprefix(USER)[:30]}はどう決めたっけ？" for (content,) in chosen]
+        return [f"{content.removeprefix(USER)[:30]}はどう決める？" for (content,) in chosen]
 
     def milliseconds_of_vectors(self):
         """Return what the last recall spent on them: nothing where they could bring nothing through."""
@@ -134,7 +138,7 @@ def main():
     )
     parser.add_argument("--model-dir", type=Path, required=True)
     parser.add_argument("--chunks", type=int, default=20_000)
-    parser.add_argument("--runs", type=int, default=21)
+    parser.add_argument("--runs", type=int, default=41)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder), options.model_dir, options.chunks)
@@ -150,15 +154,17 @@ def main():
                 pairs, waits = [], []
                 for prompt in prompts:
                     prepare_run()
-                    pairs.append((home.recall("core", prompt), home.recall("hybrid", prompt)))
+                    pair = (home.recall("core", prompt), home.recall("hybrid", prompt))
                     waits += home.milliseconds_of_vectors()
+                    if bool(pair[0].output) == bool(pair[1].output):
+                        pairs.append(pair)
                 core = statistics.median(run.wall for run, _ in pairs)
                 hybrid = statistics.median(run.wall for _, run in pairs)
                 wall = statistics.median(run.wall / words.wall for words, run in pairs)
                 cpu = statistics.median(run.cpu / words.cpu for words, run in pairs)
                 print(
                     f"{name}: core {core * 1e3:.1f} ms, hybrid {hybrid * 1e3:.1f} ms, {wall:.2f}× (goal {GOALS[name]}), "
-                    f"CPU {cpu:.2f}×; vectors {statistics.median(waits):.1f} ms in {len(waits)} of {len(pairs)}",
+                    f"CPU {cpu:.2f}×; vectors {statistics.median(waits):.1f} ms in {len(waits)}; {len(pairs)} prompts",
                     flush=True,
                 )
         finally:

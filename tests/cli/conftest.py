@@ -117,7 +117,7 @@ def run_on_terminal(home, *arguments, answer=b""):
         stdin=follower,
         stdout=follower,
         stderr=follower,
-        env=home.env | {"COLUMNS": "80", "TERM": "xterm-256color"},
+        env={"PAGER": "cat"} | home.env | {"COLUMNS": "80", "TERM": "xterm-256color"},
         cwd=home.project,
     )
     os.close(follower)

@@ -59,19 +59,19 @@ def test_tables_stay_within_80_columns_and_aligned_whatever_they_hold(home, on_t
     )
     home.save((long, "zod"), session_id="aaaaaaaa-1")
     home.save(("short", "zod"), session_id="bbbbbbbb-2")
-    code, seen = on_terminal("list")
+    code, seen = on_terminal("pin", "1", "2")
     header, *rows = without_styles(seen).splitlines()
     assert code == 0
     assert len(rows) == 2
     assert max(map(columns, [header, *rows])) <= 80
-    begins = columns(header[: header.index("first prompt")])
+    begins = columns(header[: header.index("memory")])
     cells = {
-        row[:8]: columns(row[: row.index(first)])
+        row[:2]: columns(row[: row.index(first)])
         for row in rows
         for first in ("short", "会員")
         if first in row
     }
-    assert cells == {"aaaaaaaa": begins, "bbbbbbbb": begins}
+    assert cells == {"#1": begins, "#2": begins}
 
 
 def test_text_wraps_within_its_indent(home, on_terminal):

@@ -1,4 +1,4 @@
-"""What other packages bring by entry points: commands (`kizami.commands`) and checks (`kizami.doctor`)."""
+"""What other packages bring by entry points: commands, checks (`kizami.doctor`), repairs (`kizami.repair`)."""
 
 import json
 import os
@@ -19,6 +19,9 @@ def greet(invocation, loud):
 def check(config_path, config, env):
     return [Finding("neighbour", "ok", config.search_mode)]
 
+def mend(config_path, config, env):
+    return [f"neighbour: mended in {config.search_mode} mode"]
+
 def broken(config_path, config, env):
     raise RuntimeError("out of order")
 '''
@@ -29,6 +32,10 @@ greet = neighbour:greet
 [kizami.doctor]
 broken = neighbour:broken
 neighbour = neighbour:check
+
+[kizami.repair]
+broken = neighbour:broken
+neighbour = neighbour:mend
 """
 
 
@@ -61,3 +68,10 @@ def test_doctor_asks_other_packages_and_survives_one_that_fails(home, neighbour)
     brought = {item["check"]: (item["state"], item["found"]) for item in checks}
     assert brought["neighbour"] == ("ok", "core")
     assert brought["broken"] == ("warning", "this check fails (RuntimeError: out of order)")
+
+
+def test_repair_asks_other_packages_and_survives_one_that_fails(home, neighbour):
+    home.run("setup", "--yes")
+    told = json.loads(home.run("doctor", "--repair", "--json", env=neighbour).stdout)
+    assert told["repaired"][-1] == "neighbour: mended in core mode"
+    assert [item["check"] for item in told["checks"]].count("broken") == 2

@@ -127,6 +127,24 @@ def test_backfill_saves_what_saving_one_by_one_saves(connection, claude_dir, tmp
     assert [step.session_id for step in steps][:3] == ["session-0", "agent-a1", "session-1"]
 
 
+def test_copies_in_one_transaction_are_saved_as_one_by_one(connection, claude_dir, tmp_path):
+    parent = _session("parent", turns=3)
+    for name, more in (("fork", "and so it went on"), ("copy", "")):
+        fork = Transcript(name)
+        fork.lines = [line if more else line.replace('"parent"', f'"{name}"') for line in parent.lines]
+        if more:
+            fork.answer(more).ask("a question of its own").answer("an answer")
+        path = fork.write(claude_dir / "projects" / "-home-dev")
+        os.utime(path, (NOW, NOW))
+    path = parent.write(claude_dir / "projects" / "-home-dev")
+    os.utime(path, (NOW - 10, NOW - 10))
+    # Two folders, one session: what the first has is there when the second is read.
+    _write(claude_dir, "moved", age=20)
+    _write(claude_dir, "moved", age=30, folder="-home-other", turns=3, cwd="/home/other")
+    assert len(_backfill(connection, claude_dir)) == 5
+    assert (rows(connection), read_states(connection)) == _saved_one_by_one(claude_dir, tmp_path)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_long_transcript_comes_in_several_steps(connection, claude_dir, tmp_path, workers):
     _write(claude_dir, "long", turns=450)

@@ -18,6 +18,7 @@ from kizami_core.storage.chunks import (
     update_chunk,
 )
 from kizami_core.storage.connection import open_database, transaction
+from kizami_core.storage.new_chunks import NewChunks
 from kizami_core.storage.sessions import refresh_session, stored_session
 from kizami_core.storage.turns import NewTurn, TurnChange, store_turn
 
@@ -66,6 +67,38 @@ def test_unknown_turns_go_to_the_end_of_their_session(connection):
         Metadata(("a.py",), ("Edit",), ()),
         1,
     )
+
+
+def test_gathered_chunks_go_where_they_would_have_gone_at_once(connection):
+    turns = [(f"s{number % 3}", _turn(f"t{number}", *"abc"[: number % 4])) for number in range(150)]
+    turns += [("s0", _turn("t1", "a", "longer")), ("s2", _turn("t4", "copy")), ("s0", _turn("t200", "last"))]
+    with transaction(connection):
+        gathered = NewChunks(connection)
+        changes = [
+            store_turn(connection, session, "/p", turn, new_chunks=gathered) for session, turn in turns
+        ]
+        gathered.insert()
+        found = {session: _rows(connection, session) for session in ("s0", "s1", "s2")}
+        connection.execute("DELETE FROM chunks")
+        connection.execute("DELETE FROM turns")
+        assert changes == [store_turn(connection, session, "/p", turn) for session, turn in turns]
+        for session in found:
+            refresh_session(connection, session)
+    assert found == {session: _rows(connection, session) for session in ("s0", "s1", "s2")}
+    assert found["s0"][-1] == (len(found["s0"]) - 1, "last")
+
+
+def test_gathered_chunks_make_few_segments_of_the_index(connection):
+    with transaction(connection):
+        gathered = NewChunks(connection)
+        for number in range(50):
+            store_turn(
+                connection, "s", "/p", _turn(f"t{number}", f"chunk number {number}"), new_chunks=gathered
+            )
+        gathered.insert()
+        refresh_session(connection, "s")
+    # With one row a statement there would be one for each.
+    assert connection.execute("SELECT count(DISTINCT segid) FROM chunks_fts_idx").fetchone() == (1,)
 
 
 def test_storing_the_same_turn_again_changes_nothing(connection):

@@ -115,6 +115,16 @@ def test_filters_apply_to_what_vectors_find_and_its_order_is_theirs(book):
     assert found(Filters(since="2025-06-01 00:00:00"))[:2] == [near, words]
 
 
+def test_of_what_no_word_speaks_for_a_search_lists_the_nearest_four(book):
+    near = [book.add(f"Where do they go, {number}?", "Into the bucket.") for number in range(6)]
+    words = book.add("監査ログの置き場所は？", "S3 の監査用バケットです。", session="words")
+    vectors = Vectors({number: 0.9 - place / 100 for place, number in enumerate([*near, words])})
+    search = read_search(PROMPT, project_path=PROJECT, scope=True)
+    hits = find(book.connection, search, limit=20, config=config(), now=NOW, vectors=vectors).hits
+    found = {hit.chunk.id for hit in hits}
+    assert found.intersection([*near, words]) == {*near[:4], words}
+
+
 class Doubling(Vectors):
     """A source that at most doubles the odds of what has a word in common with the query."""
 

@@ -218,7 +218,7 @@ def test_doctor_tells_of_damaged_vectors(machine):
     with machine.book.core() as connection:
         connection.execute("UPDATE chunks_vec_map SET embedding = x'00' WHERE chunk_id = 2")
     (*_, finding) = machine.diagnose()
-    assert (finding.state, finding.remedy) == ("warning", BACKFILL)
+    assert (finding.state, finding.remedy) == ("warning", "Run: kizami doctor --repair")
     assert finding.found == "1 of 4 vectors damaged: they are not found"
 
 

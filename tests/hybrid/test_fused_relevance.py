@@ -47,7 +47,8 @@ def test_vectors_alone_bring_nothing_back_but_to_a_question_about_the_past():
 
 
 @pytest.mark.parametrize(
-    "prompt", ["あの晩の騒ぎ、根っこは何だった？", "予約が重なる件、どう片づけたんだっけ", "Why did we drop Redis?"]
+    "prompt",
+    ["あの晩の騒ぎ、根っこは何だった？", "予約が重なる件、どう片づけたんだっけ", "Why did we drop Redis?"],
 )
 def test_a_question_about_the_past_expects_a_memory(prompt):
     assert expects_a_memory(prompt)
@@ -55,7 +56,14 @@ def test_a_question_about_the_past_expects_a_memory(prompt):
 
 @pytest.mark.parametrize(
     "prompt",
-    ["run it again", "コミットする前にテストして", "一つ前のほうがよかった", "わかった", "これは何？", "keep it as before"],
+    [
+        "run it again",
+        "コミットする前にテストして",
+        "一つ前のほうがよかった",
+        "わかった",
+        "これは何？",
+        "keep it as before",
+    ],
 )
 def test_what_asks_nothing_or_not_about_the_past_expects_none(prompt):
     assert not expects_a_memory(prompt)

@@ -15,6 +15,7 @@ from kizami_hybrid.backend import open_vectors
 from kizami_hybrid.model_files import install_model
 from kizami_hybrid.settings import load_settings
 from kizami_hybrid.vector_diagnosis import check
+from kizami_hybrid.vector_repair import repair
 from memories import NOW, PROJECT
 from resident_home import wait_until
 from small_models import write_model
@@ -62,7 +63,7 @@ class Memories:
     def run_python(self, code, *arguments):
         subprocess.run([sys.executable, "-c", code, *arguments], env=self.home.env, check=True)
 
-    def kizami(self, *arguments, stdin="", **env):
+    def kizami(self, *arguments, stdin="", may_fail=False, **env):
         done = subprocess.run(
             [sys.executable, "-m", "kizami_cli", *arguments],
             input=stdin.encode(),
@@ -71,7 +72,7 @@ class Memories:
             check=False,
             timeout=60,
         )
-        assert done.returncode == 0, done.stderr.decode()
+        assert may_fail or done.returncode == 0, done.stderr.decode()
         return done
 
     def recall(self, prompt=PROMPT, config="", **env):
@@ -186,7 +187,31 @@ def test_damaged_vectors_are_never_found_and_a_row(memories):
     connection.execute("UPDATE chunks_vec_map SET embedding = x'00ff' WHERE chunk_id = ?", (memories.number,))
     assert "React Hook Form" in memories.recall()
     assert memories.number not in cosines(memories.receipt())
-    assert memories.rows()["vectors"] == ("warning", "Run: kizami embed --backfill")
+    assert memories.rows()["vectors"] == ("warning", "Run: kizami doctor --repair")
+
+
+def test_doctor_repairs_damaged_vectors(memories):
+    connection = memories.home.book.connection
+    connection.execute("UPDATE chunks_vec_map SET embedding = x'00ff' WHERE chunk_id = ?", (memories.number,))
+    done = memories.kizami("doctor", "--repair", "--json", "--config", memories.config, may_fail=True)
+    assert json.loads(done.stdout)["repaired"][-1] == (
+        "vectors: 1 chunk without a sound one, made anew with the next prompts"
+    )
+    state, remedy = memories.rows()["vectors"]
+    assert (state, remedy.rpartition(": ")[2]) == ("warning", "kizami embed")
+    memories.run_python(EMBED, memories.config, memories.home.database)
+    assert memories.rows()["vectors"] == ("ok", "")
+    assert repair(memories.config, load_config(memories.config, {})[0].replace(search_mode="core"), {}) == []
+
+
+def test_a_search_that_no_word_answers_says_so_before_the_nearest(memories):
+    memories.home.start()
+    common = ("--project", PROJECT, "--config", memories.config)
+    found = memories.kizami("search", "qwertyuiop", *common)
+    assert found.stderr.decode() == "No memory holds words of this. Nearest in meaning:\n"
+    listed = json.loads(memories.kizami("search", "qwertyuiop", "--json", *common).stdout)
+    assert [(hit["relevance"], hit["terms"]) for hit in listed] == [(0.0, [])] * 4
+    assert memories.kizami("search", "useState", *common).stderr == b""
 
 
 def test_without_sqlite_vec_the_answer_is_the_same(memories, tmp_path):

@@ -323,6 +323,16 @@ def test_start_is_tried_again_only_after_half_a_minute(home):
     wait_until(lambda: control.ask_status(home.endpoint) is not None)
 
 
+def test_a_prompt_starts_the_process_when_it_is_done(home):
+    options = {"database": home.database, "project": None, "limit": 5, "now": time.time()}
+    pending = client.begin_search(home.settings, home.env, "記憶", is_hook=True, **options)
+    assert (pending.is_starting, pending.hits(time.monotonic())) == (True, None)
+    assert not os.path.exists(home.endpoint.attempt_path)
+    pending.close()
+    assert os.path.exists(home.endpoint.attempt_path)
+    wait_until(lambda: control.ask_status(home.endpoint) is not None)
+
+
 def test_start_of_a_damaged_model_tells_why(home):
     Path(home.settings.model_dir, "tokenizer.json").unlink()
     with pytest.raises(ModelError, match=r"tokenizer.json can't be read .* kizami setup --hybrid$"):

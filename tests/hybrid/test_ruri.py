@@ -158,7 +158,7 @@ def test_text_beyond_a_window_is_read_in_windows_up_to_the_limit_of_the_model(tm
     small_models.write_model(tmp_path)
     (tmp_path / "config.json").write_text('{"max_position_embeddings": 8192}', encoding="utf-8")
     text = "検索文書: " + "".join(chr(0x4E00 + number % 500) for number in range(9_000))
-    windows = [text[start : start + 2_048] for start in range(0, 8_192, 2_048)]
+    windows = [text[start : start + 1_024] for start in range(0, 8_192, 1_024)]
     wanted = sum(len(window) * small_models.expected(window) for window in windows)
     found = load(tmp_path).embed([text.removeprefix("検索文書: ")], "document")
     assert_same(found, [wanted / np.linalg.norm(wanted)])

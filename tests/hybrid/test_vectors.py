@@ -44,7 +44,9 @@ def search(connection, embedder, text, *, project=None, k=10, **options):
     vector = embedder.query(text)
     centre = np.zeros(embedder.model.dimensions, np.float32)
     return search_vectors(
-        connection, vector, **{"model": embedder.model, "centre": centre, "project_path": project, "k": k} | options
+        connection,
+        vector,
+        **{"model": embedder.model, "centre": centre, "project_path": project, "k": k} | options,
     )
 
 

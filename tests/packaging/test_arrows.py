@@ -28,8 +28,9 @@ LAYERS = (
     {"foreign_turns", "segments", "turn_writer"},
     {"reading_ahead", "recording", "project_renaming", "recall", "searching", "overview"}
     | {"editing", "export", "resolutions"},
-    {"backfill", "calibration", "recall_log", "recall_statistics"},
-    {"capture", "memory"},
+    {"backfill", "calibration", "recall_log"},
+    {"capture", "memory", "recall_statistics"},
+    {"forgetting"},
 )
 
 

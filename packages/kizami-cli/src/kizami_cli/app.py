@@ -54,6 +54,7 @@ BUILT_IN = {
     "pin": "Keep a memory whatever its age.",
     "edit": "Replace the content of a chunk.",
     "delete": "Delete a session, a chunk, or everything before a date.",
+    "forget": "Erase for good every memory that holds a text, after showing what.",
     "prune": "Delete memories older than an age.",
     "merge": "Delete chunks that a richer one nearly repeats.",
     "project": "List the projects; bring the memories of a moved folder to its new place.",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from importlib.util import find_spec
 
 from click.shell_completion import CompletionItem
 
@@ -34,6 +33,8 @@ def complete_commands(
     ``elsewhere`` names the package of each command that may not be installed; it is looked for on the path,
     which takes a hundredth of the time of a scan of entry points.
     """
+    from importlib.util import find_spec
+
     items = [CompletionItem(name, help=tell(line)) for name, line in built_in.items()]
     packages = {package: find_spec(package.replace("-", "_")) for package in set(elsewhere.values())}
     items += [CompletionItem(name) for name, package in elsewhere.items() if packages[package]]

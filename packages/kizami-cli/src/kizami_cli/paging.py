@@ -23,6 +23,6 @@ def show_paged(parts: Iterable[RenderableType], *, is_paged: bool) -> None:
             console.print(part)
     text = captured.get()
     if is_paged and text.count("\n") >= shutil.get_terminal_size().lines:
-        click.echo_via_pager(text, color=True)
+        click.echo_via_pager(text)  # which keeps the colours where the pager shows them
     else:
         click.echo(text, nl=False, color=True)

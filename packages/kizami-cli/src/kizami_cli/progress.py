@@ -19,7 +19,7 @@ _LINES = 10
 def progress(task: str, total_bytes: int) -> Iterator[Callable[[int], None]]:
     """Show a task's progress for a block; what it gets is to be called with the bytes that were done."""
     task = _(task)
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and total_bytes:
         with _bar(task, total_bytes) as advance:
             yield advance
     else:

@@ -6,7 +6,6 @@ import os
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from kizami_cli.chunk_text import MARK_NAMES
 from kizami_cli.console import count, local_time, rich_console, show, visible
 from kizami_cli.language import _
 from kizami_cli.text_width import columns_of
@@ -59,7 +58,12 @@ def show_days(
 
 def marked(numbers: Mapping[Mark, int]) -> str:
     """Return how many chunks carry which mark: "1 muted, 2 pinned"."""
-    return ", ".join(f"{number:,} {_(MARK_NAMES[mark])}" for mark, number in numbers.items())
+    muted, pinned = numbers.get("muted"), numbers.get("pinned")
+    told = [
+        *([_("{number:,} muted", number=muted)] if muted else []),
+        *([_("{number:,} pinned", number=pinned)] if pinned else []),
+    ]
+    return ", ".join(told)
 
 
 def _show_session(session: Session, session_id: str, facts: Sequence[str]) -> None:

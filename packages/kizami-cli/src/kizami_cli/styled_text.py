@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rich.text import Text
 
+_TAB = 4
 _FENCE = re.compile(r"^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*).*$", re.MULTILINE)
 _HEADING = r"^#{1,6} .*$"
 _STRONG = r"\*\*\S(?:[^*\n]*\S)?\*\*"
@@ -29,7 +30,8 @@ _STYLES = (
 
 
 def styled_answer(text: str) -> WideText:
-    """Return the text with styles; its characters stay the same, but for tabs in code."""
+    """Return the text with styles; its characters stay the same, but tabs become spaces."""
+    text = text.expandtabs(_TAB)  # as lexers do of themselves
     styled = WideText()
     position = 0
     while opening := _FENCE.search(text, position):
@@ -62,7 +64,8 @@ def _highlighted(code: str, language: str) -> Text:
 
 
 def _theme() -> ANSISyntaxTheme:
-    from pygments.token import Comment, Keyword, Name, Number, String  # type: ignore[import-untyped]
+    # pygments' own, by way of rich, which depends on it.
+    from rich.syntax import Comment, Keyword, Name, Number, String  # type: ignore[attr-defined]
 
     return ANSISyntaxTheme(
         {

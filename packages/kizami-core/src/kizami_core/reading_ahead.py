@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from kizami_core.storage.transcripts import StoredReading
     from kizami_core.transcript.awaiting import AwaitedAnswer
 
-# What is in work for each process, so that none waits while this one writes; most transcripts are short, and of
-# a long one only a part is in work.
+# What is in work for each process, so that none waits while this one writes. Most transcripts are short; of a
+# long one only a part is in work.
 _TRANSCRIPTS_AHEAD = 32
 _BYTES_AHEAD = 4_000_000
 

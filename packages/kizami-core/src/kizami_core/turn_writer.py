@@ -18,6 +18,7 @@ from kizami_core.storage.turns import leave_turn, store_turn, stored_start
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+
     from kizami_core.preparation import Batch
     from kizami_core.records import ReadReport
     from kizami_core.storage.transcripts import StoredReading

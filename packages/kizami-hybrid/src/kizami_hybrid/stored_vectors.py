@@ -1,4 +1,4 @@
-"""Stored vectors as numbers: what the blobs of ``chunks_vec_map`` say, and which of them are vectors at all."""
+"""Stored vectors as numbers: what the blobs of ``chunks_vec_map`` say, and which of them are vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLERANCE = 1e-3  # of a length that should be 1
 
 
 def read_vectors(block: Block, model: ModelIdentity) -> tuple[Ids, Vectors]:
-    """Return the ids and vectors, ``float32[n, dimensions]``, of stored rows; what has another size is left out."""
+    """Return ids and vectors, ``float32[n, dimensions]``, of stored rows; other sizes are left out."""
     size = model.dimensions * FLOAT_BYTES
     sound = [(number, data) for number, data in block if isinstance(data, bytes) and len(data) == size]
     ids = np.array([number for number, _ in sound], np.int64)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 
 from kizami_core.maintenance.findings import counted
 from kizami_core.messages import Message
 from kizami_core.storage.connection import transaction
 from kizami_hybrid import vector_index
-from kizami_hybrid.backend import wake
 from kizami_hybrid.driver import choose, open_database
 from kizami_hybrid.stored_vectors import sound_vectors
 from kizami_hybrid.vector_schema import stored_model
@@ -25,11 +23,11 @@ if TYPE_CHECKING:
 _BLOCK_VECTORS = 1_024  # held in memory at once
 
 
-def repair(config_path: str, config: Config, env: Mapping[str, str]) -> list[str]:
+def repair(_config_path: str, config: Config, _env: Mapping[str, str]) -> list[str]:
     """Do what `kizami doctor --repair` does for the vectors (entry point group ``kizami.repair``).
 
-    What is damaged is thrown away, sqlite-vec's index is made anew where it disagrees, and the resident process
-    is told of the chunks that wait for a vector.
+    What is damaged is thrown away, which the resident process or `kizami embed` then makes anew, and so is
+    sqlite-vec's index where it disagrees, at once.
 
     Returns:
         What was done, in words; nothing outside hybrid mode and where there are no vectors.
@@ -45,8 +43,8 @@ def repair(config_path: str, config: Config, env: Mapping[str, str]) -> list[str
             return []
         queued = mend(connection, model)
         vector_index.catch_up(connection)
-    wake(config_path, config, env, time.time())
-    return [Message("vectors: {chunks} damaged or missing, made anew in the background", chunks=counted(queued, "chunk"))]
+    chunks = counted(queued, "chunk")
+    return [Message("vectors: {chunks} without a sound one, made anew with the next prompts", chunks=chunks)]
 
 
 def mend(connection: sqlite3.Connection, model: ModelIdentity) -> int:

@@ -1,8 +1,9 @@
 """Searching the vectors: by sqlite-vec where the connection has it, else by NumPy over the same rows.
 
-What is nearest is measured from the centre of the vectors (``vector_centre``). Vectors have length 1, so those
-that lie farthest along the way from the centre to the query are the nearest to one point, whatever the centre:
-which point it is, is all that the index has to be told. Of those the cosines as seen from the centre decide.
+What is near is told from the centre of the vectors (``vector_centre``). Since all have length 1, those that
+lie farthest along the way from the centre to the query are the nearest to one point of the same length, the
+way's own direction: that is all that an index has to be told. Among these the cosines as seen from the centre
+decide.
 
 sqlite-vec only names candidates. The cosines come from ``chunks_vec_map`` on both ways, so they are the same,
 and an index that disagrees with the map is noticed.
@@ -191,7 +192,7 @@ def _vectors_of(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> Ite
 def _cosines(
     block: Block, query: Vector, model: ModelIdentity, centre: Vector | None = None
 ) -> tuple[Ids, Vector]:
-    """Return the ids of stored vectors and their cosines with a query of length 1; what is no vector is left out.
+    """Return ids of stored vectors and their cosines with a query of length 1; what is no vector is left out.
 
     With a centre the directions are compared in which they lie from there.
     """

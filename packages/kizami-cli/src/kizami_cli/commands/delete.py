@@ -48,7 +48,8 @@ def command(
 ) -> None:
     """Delete a session, chunks, or everything before a date (in all projects, unless --project names one).
 
-    What is deleted stays deleted: saving the transcript again does not bring it back.
+    What is deleted stays deleted: saving the transcript again does not bring it back. What maintenance
+    archived of it before, and the log of recalls, stay: `kizami forget` leaves nothing of a text anywhere.
     """
     if sum(map(bool, (session, chunks, before))) != 1:
         raise click.UsageError(_("Give one of --session, --chunk and --before."))

@@ -45,9 +45,9 @@ def command(invocation: Invocation, *, as_json: bool) -> None:
     \b
     --json prints one object: the figures of what is stored, and
       projects     what each holds, the largest first
-      growth       the last weeks, each with its first day and the chunks of its turns
+      growth       the last weeks: first day, and chunks by the time of their turn
       recalls      since, prompts, shown, silent (by reason), memories, tokens,
-                   p50_ms, p95_ms, and by_week: the same for each of the last weeks
+                   p50_ms, p95_ms, and by_week: the same for the last weeks
       maintenance  the last rows of its log
     """  # noqa: D301 - click's mark for text that is not to be wrapped
     begins = local_weeks(time.time(), _WEEKS)

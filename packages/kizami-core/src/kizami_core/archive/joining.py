@@ -9,6 +9,7 @@ often, the result is the same. What makes it so:
 * each part is one value of a total order: as read < edited (of two edits the later one) < deleted. What was
   as read in a reading that yields is forgotten; edits and deletions hold for every reading;
 * a turn that a person deleted as a whole stays deleted;
+* an answer that a hook told goes with what a person deletes and with a reading that yields;
 * marks are joined as sets; they go with a part that goes.
 """
 
@@ -39,6 +40,9 @@ def join(one: TurnState, other: TurnState) -> TurnState:
             if valid:
                 marks = sorted({mark for part in known for mark in part.marks})
                 parts[number] = max(valid, key=_part_order).replace(marks=tuple(marks))
+    reading = {name: getattr(higher, name) for name in _READING}
+    if (is_deleted or deleted or higher.reading == "dropped") and higher.awaited_answer:
+        reading["awaited_answer"] = ""
     return TurnState(
         uuid=one.uuid,
         # The unidentified one's says up to when later saves keep away; it only grows.
@@ -46,7 +50,7 @@ def join(one: TurnState, other: TurnState) -> TurnState:
         is_deleted=is_deleted,
         deleted_parts=frozenset() if is_deleted else deleted,
         parts=parts,
-        **{name: getattr(higher, name) for name in _READING},
+        **reading,
     )
 
 
@@ -58,11 +62,12 @@ def reading_order(state: TurnState) -> tuple[object, ...]:
         state.text_length,
         # A reading no longer than another one that holds the answer a hook told is the older one.
         -1 if state.awaited_after is None else state.awaited_after,
-        state.awaited_answer or "",
         state.part_count,
         state.session_id,
         "" if state.is_unidentified else state.started_at,
         state.tie,
+        # Last, because it goes with what is deleted: what stands before it must not depend on that.
+        state.awaited_answer or "",
     )
 
 

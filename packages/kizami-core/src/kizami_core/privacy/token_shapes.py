@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # The shortest token known (AKIA…) has 20 characters; Slack's and Stripe's test tokens can be shorter.
 _SHORTEST_RUN = 16
 # One byte for each character: "x" where it can stand in a token, else " ".
-_SHAPE = bytes(120 if chr(code).isalnum() and code < 128 or chr(code) in "_-" else 32 for code in range(256))
+_IN_TOKENS = b"-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SHAPE = bytes(ord("x") if code in _IN_TOKENS else ord(" ") for code in range(256))
 # What must follow a prefix; the patterns are matched from the prefix on. Prefixes not listed take _ANY_TAIL.
 _ANY_TAIL = r"[A-Za-z0-9_\-]{16,}"
 _MIXED = r"(?=[A-Za-z_-]*[0-9])"
@@ -65,8 +66,8 @@ _FREE_START = r"(?:\A|[^A-Za-z0-9_]|\\[nrt]|%[0-9A-F]{2})\Z"
 
 def find_tokens(text: str) -> Iterator[Span]:
     """Yield the spans of tokens in ``text``, from left to right."""
-    for start, run_end in _long_runs(text):
-        start = _after_escape(text, start)
+    for run_start, run_end in _long_runs(text):
+        start = _after_escape(text, run_start)
         before = text[max(0, start - 40) : start]
         if text.startswith(_PLAIN, start):
             prefix = next(prefix for prefix in _PLAIN if text.startswith(prefix, start))
@@ -95,9 +96,9 @@ def _long_runs(text: str) -> Iterator[Span]:
         while start < end and text[start] == "-":
             start += 1
         # Nearly all runs are words of code.
-        if text[start : start + 2] in _STARTS or text[start - 1 : start] in _LEADS:
-            if end - start >= _SHORTEST_RUN:
-                yield start, end
+        begins_like_one = text[start : start + 2] in _STARTS or text[start - 1 : start] in _LEADS
+        if begins_like_one and end - start >= _SHORTEST_RUN:
+            yield start, end
         start = shape.find(b"x" * _SHORTEST_RUN, end)
 
 

@@ -221,6 +221,8 @@ def delete_chunks(connection: sqlite3.Connection, ids: Sequence[int], *, is_for_
         )
     count = connection.executemany("""DELETE FROM chunks WHERE id = ?""", rows).rowcount
     for turn in sorted(turns):
+        if is_for_good:
+            _drop_answer(connection, *turn)
         _note_emptied(connection, *turn, is_for_good=is_for_good)
     return count
 
@@ -291,6 +293,14 @@ def _note_emptied(connection: sqlite3.Connection, turn_id: int, *, is_for_good: 
         connection.execute("""DELETE FROM deleted_parts WHERE turn_id = ?""", (turn_id,))
     else:
         connection.execute("""UPDATE turns SET reading = 'dropped' WHERE id = ?""", (turn_id,))
+        _drop_answer(connection, turn_id)
+
+
+def _drop_answer(connection: sqlite3.Connection, turn_id: int) -> None:
+    """Leave nothing of an answer that the transcript did not hold: the turn is locked and awaits no more."""
+    connection.execute(
+        """UPDATE turns SET awaited_answer = '' WHERE id = ? AND awaited_answer IS NOT NULL""", (turn_id,)
+    )
 
 
 def _settle_turns(connection: sqlite3.Connection, chunk_ids: Sequence[int]) -> None:
@@ -361,6 +371,17 @@ def ids_of_session(connection: sqlite3.Connection, session_id: str) -> list[int]
     """Return the ids of a session's chunks in the order of the conversation."""
     rows = connection.execute(
         """SELECT id FROM chunks WHERE session_id = ? ORDER BY chunk_index""", (session_id,)
+    )
+    return [row[0] for row in rows]
+
+
+def ids_of_turn(connection: sqlite3.Connection, uuid: str) -> list[int]:
+    """Return the ids of the chunks of an identified turn, in order."""
+    rows = connection.execute(
+        """
+        SELECT id FROM chunks WHERE turn_id = (SELECT id FROM turns WHERE uuid = ?) ORDER BY chunk_index
+        """,
+        (uuid,),
     )
     return [row[0] for row in rows]
 

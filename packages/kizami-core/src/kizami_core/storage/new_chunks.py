@@ -1,8 +1,8 @@
 """New rows of ``chunks``: many in one statement, those of many turns too.
 
-Before a statement that fires triggers SQLite marks a place to return to, and there FTS5 writes out what it has
-gathered. So one row a statement makes a segment of the index of each chunk, which takes two and a half times
-as long as a hundred rows a statement.
+Before a statement that fires triggers SQLite marks a place to return to, and there FTS5 writes out what it
+has gathered. So one row a statement makes a segment of the index of each chunk, which takes two and a half
+times as long as a hundred rows a statement.
 """
 
 from __future__ import annotations

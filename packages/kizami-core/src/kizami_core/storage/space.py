@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from kizami_core.storage.connection import database_path
+from kizami_core.errors import DatabaseBusyError
+from kizami_core.messages import Message
+from kizami_core.storage.connection import database_path, reading, transaction
 from kizami_core.storage.sqlite_module import sqlite3
 
 _MIN_WASTE = 0.1  # share of the file that must be free before it is rewritten for no other reason
@@ -57,3 +59,26 @@ def reclaim_space(connection: sqlite3.Connection) -> int:
     except sqlite3.OperationalError:
         return 0
     return max(0, before - os.path.getsize(path))
+
+
+def scrub(connection: sqlite3.Connection) -> None:
+    """Leave nothing of deleted rows in indexes, free pages and the write-ahead log, outside of transactions.
+
+    Raises:
+        DatabaseBusyError: another process is in the way; what was deleted can still be read in the file.
+        StorageError: the file can't be rewritten.
+    """
+    with transaction(connection):
+        optimize_indexes(connection)
+    with reading(connection):
+        connection.execute("""VACUUM""")
+        is_busy = connection.execute("""PRAGMA wal_checkpoint(TRUNCATE)""").fetchone()[0]
+    if is_busy:
+        raise DatabaseBusyError(
+            Message(
+                "What was deleted still stands in free pages of {path}, because another process is reading "
+                "it. End that process (a shell of sqlite3, `kizami embedder stop`), then run the same "
+                "command again.",
+                path=database_path(connection),
+            )
+        )

@@ -157,7 +157,7 @@ def awaited_answers(connection: sqlite3.Connection, session_id: str) -> dict[str
     rows = connection.execute(
         """
         SELECT uuid, awaited_answer, awaited_after FROM turns
-        WHERE session_id = ? AND awaited_answer IS NOT NULL
+        WHERE session_id = ? AND awaited_answer IS NOT NULL AND awaited_answer <> ''
         """,
         (session_id,),
     )
@@ -222,9 +222,7 @@ def _add_turn(
     if not turn.chunks:
         return None
     gathered = new_chunks or NewChunks(connection)
-    gathered.append(
-        owner.session_id, owner.project_path, turn_id, _columns(turn), is_agent=owner.is_agent
-    )
+    gathered.append(owner.session_id, owner.project_path, turn_id, _columns(turn), is_agent=owner.is_agent)
     if new_chunks is None:
         gathered.insert()
     return TurnChange(owner.session_id, len(turn.chunks), 0)
@@ -263,7 +261,9 @@ def _write_turn(
     connection.executemany("""DELETE FROM chunks WHERE id = ?""", [(row[0],) for row in surplus])
     _move_indexes(connection, session_id, first + len(stored), len(rows) - len(stored))
     changed = [
-        (*row, chunk_id) for (chunk_id, _, *before), row in zip(stored, rows, strict=False) if (*before,) != row
+        (*row, chunk_id)
+        for (chunk_id, _, *before), row in zip(stored, rows, strict=False)
+        if (*before,) != row
     ]
     connection.executemany(
         """

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _RETRY_SECONDS = 30.0
 # A model that can't be loaded can't be in half a minute either; a new installation is tried at once.
 _RETRY_FAILED_SECONDS = 3_600.0
+# So much later the program that starts the process is done; until then it has the processor for itself.
+_LATER = ("/bin/sh", "-c", 'sleep 0.05; exec "$@"', "sh")
 _CALM = {
     "HF_HUB_OFFLINE": "1",
     # One thread a call: whoever asks at once gets a core each, and nobody the whole machine.
@@ -49,7 +51,7 @@ def start_if_due(
     if not is_due(endpoint, settings, now):
         return False
     try:
-        start(endpoint, settings, database, env)
+        start(endpoint, settings, database, env, is_urgent=False)
     except (OSError, ModelError):
         return False
     return True
@@ -64,8 +66,23 @@ def is_due(endpoint: Endpoint, settings: EmbeddingSettings, now: float) -> bool:
     return failed < installed or not 0 <= now - failed < _RETRY_FAILED_SECONDS
 
 
-def start(endpoint: Endpoint, settings: EmbeddingSettings, database: str, env: Mapping[str, str]) -> None:
+def start(
+    endpoint: Endpoint,
+    settings: EmbeddingSettings,
+    database: str,
+    env: Mapping[str, str],
+    *,
+    is_urgent: bool = True,
+) -> None:
     """Start the process, in a session of its own and with nothing of this one but its environment.
+
+    Args:
+        endpoint: where it is to listen.
+        settings: the model that it loads.
+        database: the first whose chunks it looks after.
+        env: the environment, which the process inherits.
+        is_urgent: begin at once. Else where there is a shell a moment later: loading a model keeps a
+            processor busy, and on the same one a hook would not end before it.
 
     Raises:
         OSError: no process can be started.
@@ -88,7 +105,8 @@ def start(endpoint: Endpoint, settings: EmbeddingSettings, database: str, env: M
         settings.cache_dir,
         database,
     ]
-    spawn_detached(command, {**env, **_CALM})
+    is_late = not is_urgent and os.path.exists(_LATER[0])
+    spawn_detached([*_LATER, *command] if is_late else command, {**env, **_CALM})
 
 
 def _modified(path: str) -> float:
