@@ -423,3 +423,12 @@ def test_json_errors_stay_english(home):
 
 def plain(seen):
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen)
+
+
+def test_a_line_of_japanese_breaks_before_a_word_rather_than_within_it():
+    sentence = "アーカイブ(別のマシンの記憶、控え、メンテナンスで外した分)を取り込みます。"
+    assert wrapped(sentence, 59) == [
+        "アーカイブ(別のマシンの記憶、控え、メンテナンスで外した",
+        "分)を取り込みます。",
+    ]
+    assert wrapped("漢字" * 8, 20) == ["漢字漢字漢字漢字漢字", "漢字漢字漢字"]

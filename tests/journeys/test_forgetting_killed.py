@@ -56,7 +56,7 @@ def test_forgetting_killed_at_any_statement_is_completed_by_the_same_command(cla
     before = data.parent / "before"
     shutil.copytree(data, before)
     killed = Killed(data / "memory.db", claude.env, ("forget", "--matching", _SECRET, "--yes"))
-    places = killed.places(25)
+    places = killed.places(10)
     expected = sound_rows(data / "memory.db")
     assert len(expected["chunks"]) == 20
     for place in places:
