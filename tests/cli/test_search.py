@@ -51,8 +51,8 @@ def test_hits_on_a_terminal_of_80_columns(sessions, on_terminal):
     assert re.fullmatch(r"#1  2099-01-01 09:00  session aaaaaaaa  relevance [01]\.\d\d", title)
     assert [line.rstrip() for line in lines] == [
         "  [User] 接続プールが枯渇した原因は？",
-        "  [Assistant] src/db/pool.ts が接続を閉じていませんでした。トランザクションの途",
-        "  中で例外が起きると、finally に届く前に抜けていました。The pool caches idle",
+        "  [Assistant] src/db/pool.ts が接続を閉じていませんでした。トランザクションの",
+        "  途中で例外が起きると、finally に届く前に抜けていました。The pool caches idle",
         "  clients. user@example.com には知らせました。",
         "",
         "",

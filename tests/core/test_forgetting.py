@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kizami_core.archive.files import file_lines, write_file
+from kizami_core.archive.joining import join
 from kizami_core.archive.lines import read_lines
 from kizami_core.archive.reading import import_archive
 from kizami_core.archive.writing import export_archive
@@ -30,10 +31,12 @@ from kizami_core.recall_log import log_entry, note_shown, read_log, write_log
 from kizami_core.recall_report import RecallReport, TermReport
 from kizami_core.recording import LastAnswer, save_transcript
 from kizami_core.resolutions import find_resolutions
+from kizami_core.retrieval import word_index
 from kizami_core.retrieval.terms import index_terms
 from kizami_core.searching import find, read_search
 from kizami_core.storage.connection import open_database, transaction
 from kizami_core.storage.sessions import list_sessions
+from kizami_core.storage.turn_states import TurnState
 from kizami_core.storage.turns import awaited_answers
 from kizami_core.timestamps import epoch_seconds
 from transcripts import BEGIN, Transcript
@@ -202,6 +205,34 @@ def test_no_term_and_no_trigram_of_it_is_left_in_the_indexes(data):
     data.forget()
     with data.open() as connection:
         assert indexed(connection) == set()
+
+
+def test_what_only_free_pages_indexes_and_queues_hold_goes_too(data):
+    session = Transcript("gone")
+    for number in range(150):
+        session.ask(f"{number} {SECRET}").answer("I will remember it. " * 60)
+    data.save(session, other())
+    with data.open() as connection:  # as another program does
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("DELETE FROM chunks WHERE session_id = 'gone' AND chunk_index < 140")
+        word_index.refresh(connection)
+        connection.execute("DELETE FROM chunks WHERE session_id = 'gone'")
+        assert connection.execute("SELECT count(*) FROM word_queue").fetchone() == (10,)
+    rest = b"anthoxylum"  # an index leaves out what a term shares with the one before it
+    before = data.files()["memory.db"]
+    assert SECRET.encode() in before
+    assert rest in before
+    assert data.forget().chunks == ()
+    assert rest not in data.files()["memory.db"].lower()
+    assert len(data.contents()) == 1
+
+
+@pytest.mark.parametrize("reading", ["dropped", "settled"])
+def test_an_awaited_answer_that_one_side_gave_up_does_not_come_back_by_joining(reading):
+    is_deleted = reading == "settled"
+    holding = TurnState("u", "s", "", 0, reading, 5, 1, SECRET, 1, is_deleted, frozenset(), {})
+    without = holding.replace(awaited_answer="")
+    assert join(holding, without) == join(without, holding) == without
 
 
 def test_other_memories_stay_and_are_found(data):

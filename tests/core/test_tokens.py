@@ -2,7 +2,7 @@
 
 import pytest
 
-from kizami_core.transcript.tokens import WEIGHT_OF_A_TOKEN, estimate_tokens, weigh
+from kizami_core.transcript.tokens import WEIGHT_OF_A_TOKEN, estimate_tokens, weigh, weigh_lines
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,7 @@ def test_the_estimate_is_rounded_up(text, estimate):
 def test_weights_add_up():
     first, second = "設計 design 🙂\n", "\tlet x = 1;\n"
     assert weigh(first + second) == weigh(first) + weigh(second)
+    assert weigh_lines(first + second) == [weigh(first), weigh(second), weigh("\n")]
     assert estimate_tokens(first) == -(-weigh(first) // WEIGHT_OF_A_TOKEN)
 
 

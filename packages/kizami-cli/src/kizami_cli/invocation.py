@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -85,6 +86,23 @@ class Invocation:
             raise storage_error(error, path) from error
         finally:
             connection.close()
+
+    @contextmanager
+    def database_of_dry_run(self) -> Iterator[sqlite3.Connection]:
+        """Open the database for reading, or an empty one where nothing has been saved yet.
+
+        Raises:
+            StorageError: it can't be used.
+        """
+        if os.path.exists(self.config.database_path):
+            with self.database() as connection:
+                yield connection
+            return
+        with (
+            TemporaryDirectory() as folder,
+            closing(open_database(os.path.join(folder, "empty.db"))) as connection,
+        ):
+            yield connection
 
     @contextmanager
     def vectors(self, text: str, now: float, *, include_agents: bool = False) -> Iterator[Vectors | None]:

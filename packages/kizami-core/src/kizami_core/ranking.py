@@ -297,6 +297,7 @@ class Ranking:
         reranked = rerank(self._query, chunks, statistics)
         merely_like = background(reranked) if self._filters is None else self._background(scope, limit)
         ranked = perf_counter()
+        without_words: set[int] = set()
         if vectors is not None:
             known = {chunk.id for chunk in chunks}
             near = retriever.load(
@@ -304,13 +305,11 @@ class Ranking:
                 limit // _LEXICAL_FOR_EACH_NEAR + spare,
             )
             near = self._wanted(near, in_this_project=in_this_project)
-            nearest = {chunk.id for chunk in near[:_NEAREST_WITHOUT_WORDS]}
             # Measured apart, so that what the words say of the others stays the same.
-            reranked += [
-                found
-                for found in rerank(self._query, near, statistics)
-                if found.evidence.words_found or found.chunk.id in nearest
-            ]
+            added = rerank(self._query, near, statistics)
+            reranked += added
+            nearest = {chunk.id for chunk in near[:_NEAREST_WITHOUT_WORDS]}
+            without_words = {found.chunk.id for found in added if not found.evidence.words_found} - nearest
         by_words = [
             Judgement(
                 found.chunk.id,
@@ -332,6 +331,7 @@ class Ranking:
                 judgement.cosine,
             )
             for found, judgement in zip(reranked, judged, strict=True)
+            if found.chunk.id not in without_words
         ]
         self._measured += measured
         self.seconds["rerank"] += ranked - retrieved

@@ -91,7 +91,7 @@ def select(
     where: str = "",
     parameters: Iterable[object] = (),
 ) -> Iterator[dict[str, object]]:
-    """Yield rows of a table as dictionaries.
+    """Yield rows of a table as dictionaries, none where there is no such table.
 
     Args:
         connection: the database.
@@ -105,6 +105,8 @@ def select(
         StorageError: the database is damaged.
     """
     there = columns(connection, table)
+    if not there:
+        return
     chosen = {key: next((name for name in names if name in there), None) for key, names in wanted.items()}
     terms = ", ".join(f'"{name}"' if name else "NULL" for name in chosen.values())
     try:

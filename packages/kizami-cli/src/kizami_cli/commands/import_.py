@@ -41,7 +41,8 @@ def command(invocation: Invocation, paths: tuple[str, ...], *, dry_run: bool, as
         )
     files = [file for path in paths for file in archive_files(path)]
     lines = (line for file in files for line in _lines(file))
-    with invocation.database(read_only=dry_run) as connection:
+    opened = invocation.database_of_dry_run() if dry_run else invocation.database(read_only=False)
+    with opened as connection:
         report = import_archive(connection, lines, now=time.time(), dry_run=dry_run)
         used_mb = used_bytes(connection) / _MB
     if as_json:

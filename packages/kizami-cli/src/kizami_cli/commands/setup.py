@@ -190,6 +190,7 @@ def _set_up_hooks(settings: SettingsFile, program: Program, config: str, *, yes:
                 show_field("", _("replaced in {event}: {command}", event=hook.event, command=hook.command))
         if backup:
             show_field("", _("what the file was before: {backup}", backup=backup))
+        settings = claude_settings.read_settings(path)
     for warning in claude_settings.warnings(settings, program):
         show_field("", _("Note: {warning}", warning=warning))
     for plugin in plugins:

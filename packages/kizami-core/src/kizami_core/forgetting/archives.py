@@ -69,7 +69,7 @@ def clean_archives(connection: sqlite3.Connection, folder: str, wanted: Wanted) 
             pass  # read once to know what is taken, since a large archive does not fit into memory
         with transaction(connection):
             for state, places in taken.values():
-                keep_away(connection, state.uuid, state.session_id, _started_at(state, places), places)
+                keep_away(connection, state.uuid, state.session_id, state.started_at, places)
         left = (line for line, _ in _without(wanted, trace.path, {}) if line is not None)
         write_file(trace.path, archive_lines(left))
     return traces
@@ -110,13 +110,6 @@ def _places(wanted: Wanted, state: TurnState) -> set[int]:
     found |= {number for number, part in state.parts.items() if _is_in_metadata(wanted, part.metadata)}
     is_awaited = state.awaited_answer is not None and wanted.is_held_by(state.awaited_answer)
     return found or (set(contents) if is_awaited else found)
-
-
-def _started_at(state: TurnState, places: set[int]) -> str:
-    """Return when a turn began; of chunks without one, up to when later saves are to keep away."""
-    if not state.is_unidentified:
-        return state.started_at
-    return max([state.started_at, *(state.parts[place].created_at for place in places)])
 
 
 def _is_in_metadata(wanted: Wanted, metadata: str) -> bool:

@@ -83,7 +83,6 @@ def forget(
         StorageError: the database can't be written.
         OSError: a file beside it can't.
     """
-    connection.execute("""PRAGMA secure_delete = ON""")
     with transaction(connection):
         # Looked for under the lock: a session may be growing meanwhile.
         chunks = chunks_holding(connection, wanted)

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from kizami_core.archive.joining import join
 from kizami_core.maintenance.deletion import remove_chunks
+from kizami_core.retrieval import word_index
 from kizami_core.storage.chunks import ids_of_turn, session_chunks
 from kizami_core.storage.resolutions import remove_deleted_resolutions, session_resolutions
 from kizami_core.storage.sessions import drop_empty_sessions, refresh_session
@@ -64,6 +65,8 @@ def erase_chunks(connection: sqlite3.Connection, ids: list[int], *, now: float) 
         connection, ids, action="forget", reason="text named by a person", now=now, is_for_good=True
     )
     drop_empty_sessions(connection)
+    # What another program deleted before still stands in the queue.
+    word_index.refresh(connection)
     return deleted
 
 

@@ -33,6 +33,7 @@ _SIGNS_OF_DAMAGE = (
     "vtable constructor failed",
     "invalid fts5 file format",
 )
+_SPEC_TABLES = {"chunks", "chunks_fts", "sessions", "maintenance_log"}
 _SPEC_COLUMNS = tuple(
     "id session_id project_path chunk_index content role metadata created_at token_count".split()
 )
@@ -225,7 +226,7 @@ def _check_kind(connection: sqlite3.Connection, path: str) -> int:
     if not names:
         return 0
     columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(chunks)"))
-    if version == 1 and columns == _SPEC_COLUMNS:
+    if version == 1 and columns == _SPEC_COLUMNS and names >= _SPEC_TABLES:
         return 1
     if {"chunks", "sessions", "schema_version"} <= names:
         raise ForeignSchemaError(

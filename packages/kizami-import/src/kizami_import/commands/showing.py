@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import closing, contextmanager
-from tempfile import TemporaryDirectory
+from contextlib import contextmanager
 
 from kizami_cli.console import count, say, show, show_json, show_table, size
 from kizami_cli.language import _
 from kizami_core.messages import Message
 from kizami_core.retrieval import word_index
-from kizami_core.storage.connection import open_database
 from kizami_core.storage.space import used_bytes
 
 TYPE_CHECKING = False
@@ -45,18 +42,14 @@ _REASONS: Mapping[str, Message] = {
 @contextmanager
 def connection_for(invocation: Invocation, *, dry_run: bool) -> Iterator[sqlite3.Connection]:
     """Open the database of an import; a dry run reads it, or an empty one where there is none yet."""
-    if dry_run and not os.path.exists(invocation.config.database_path):
-        with (
-            TemporaryDirectory() as folder,
-            closing(open_database(os.path.join(folder, "empty.db"))) as connection,
-        ):
+    if dry_run:
+        with invocation.database_of_dry_run() as connection:
             yield connection
         return
-    with invocation.database(read_only=dry_run) as connection:
-        if not dry_run:
-            # More than the default of 2 MB: the indexes grow at many places at once.
-            connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
-            word_index.catch_up(connection)
+    with invocation.database(read_only=False) as connection:
+        # More than the default of 2 MB: the indexes grow at many places at once.
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+        word_index.catch_up(connection)
         yield connection
 
 
