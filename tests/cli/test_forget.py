@@ -33,7 +33,7 @@ LEFT = "Files of Claude Code that hold it. Kizami never changes them, and saves 
 
 def test_a_dry_run_shows_the_passage_and_changes_nothing(kizami, home, transcript):
     done = kizami("forget", "--matching", TEXT, "--dry-run")
-    would = "Would erase 1 chunk, and the text from the files beside the database.\n"
+    would = "Would erase 1 chunk, and the text from 0 files beside the database.\n"
     assert (done.exit_code, done.output) == (0, f"{SHOWN}{would}{LEFT}  {transcript}\n")
     assert chunk_ids(home) == [1, 2]
 
@@ -48,7 +48,7 @@ def test_without_a_terminal_nothing_is_erased_unasked(kizami, home, transcript):
 def test_with_yes_it_is_erased_and_does_not_come_back(kizami, home, transcript):
     home.hook("recall", home.prompt("Aoba Dental の予約は？"))
     done = kizami("forget", "--matching", TEXT, "--yes")
-    erased = "Erased 1 chunk, and the text from the files beside the database.\n"
+    erased = "Erased 1 chunk, and the text from 1 file beside the database.\n"
     log = f"{home.database.parent / 'recalls.jsonl'}: 1 line\n"
     assert (done.exit_code, done.output) == (0, f"{SHOWN}{log}{erased}{LEFT}  {transcript}\n")
     kizami("backfill", "--yes")
@@ -62,7 +62,7 @@ def test_with_yes_it_is_erased_and_does_not_come_back(kizami, home, transcript):
 @pytest.mark.parametrize(("answer", "left"), [(b"y\n", [1]), (b"n\n", [1, 2]), (b"\n", [1, 2])])
 def test_on_a_terminal_it_waits_for_a_yes(home, transcript, on_terminal, answer, left):
     code, seen = on_terminal("forget", "--matching", TEXT, answer=answer)
-    assert "Erase 1 chunk, and the text from the files beside the database? [y/N]" in seen.replace("\n", " ")
+    assert "Erase 1 chunk, and the text from 0 files beside the database? [y/N]" in seen.replace("\n", " ")
     assert "\x1b[1;31mAoba Dental\x1b[0m" in seen
     assert (code, chunk_ids(home)) == (int(left != [1]), left)
 
@@ -110,6 +110,15 @@ def test_what_stays_is_named(kizami, home):
     done = kizami("forget", "--matching", "Acme", "--dry-run")
     assert f"Archives that can't be read. Delete them if they may hold it:\n  {archive}\n" in done.output
     assert f"Projects whose path holds it, which stays:\n  {folder}\n" in done.output
+
+
+def test_a_passage_begins_with_a_whole_word(kizami, home):
+    answer = "The relay of the old office, which nobody has looked at for years, uses 2525."
+    home.save(("Which port?", answer))
+    found = json.loads(kizami("forget", "--matching", "2525", "--dry-run", "--json").output)
+    (mark, *passage) = found["chunks"][0]["passage"]
+    assert mark == "…"
+    assert answer.endswith(f" {''.join(passage)}")
 
 
 def test_many_chunks_and_files_are_counted(kizami, home):

@@ -37,6 +37,11 @@ def test_an_archive_comes_into_a_new_home_once(kizami, archive):
     assert copy.read_bytes() == archive.read_bytes()
 
 
+def test_a_dry_run_needs_no_database_and_makes_none(kizami, home, archive):
+    assert kizami("import", "--dry-run", str(archive)).output.startswith("Would import 1 new turn")
+    assert not home.database.exists()
+
+
 def test_a_dry_run_says_what_would_come(kizami, home, archive):
     home.save(QUEUE, session_id=SECOND)
     planned = json.loads(kizami("import", "--dry-run", "--json", str(archive)).output)

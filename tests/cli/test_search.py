@@ -58,7 +58,7 @@ def test_hits_on_a_terminal_of_80_columns(sessions, on_terminal):
         "",
     ]
     assert max(map(columns, lines)) == 80
-    assert re.findall(r"\x1b\[1;31m(.*?)\x1b", seen) == ["接続プール", "接続", "途", "中で", "caches"]
+    assert re.findall(r"\x1b\[1;31m(.*?)\x1b", seen) == ["接続プール", "接続", "途中で", "caches"]
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,16 @@ def test_status_warns_of_what_will_not_work(home):
     ]
 
 
+def test_setup_does_not_warn_of_a_hook_that_it_just_replaced(home):
+    home.settings.parent.mkdir()
+    gone = {"type": "command", "command": "/gone/bin/kizami recall --stdin", "timeout": 10}
+    hooks = {"UserPromptSubmit": [{"hooks": [gone]}]}
+    home.settings.write_text(json.dumps({"hooks": hooks}), encoding="utf-8")
+    told = home.run("setup", "--yes").stdout.decode("utf-8")
+    assert "replaced in UserPromptSubmit: /gone/bin/kizami recall --stdin" in told
+    assert "is not there" not in told
+
+
 @pytest.fixture
 def without_hybrid(tmp_path):
     """An environment in which kizami-hybrid can't be imported, as where it is not installed."""

@@ -158,6 +158,8 @@ def full(data):
     for prompt, told_report in ((f"what of {SECRET}", empty), ("cut off", report), ("the relay", empty)):
         entry = log_entry(prompt, told_report, session_id="s", project_path=PROJECT, now=NOW)
         write_log(str(data.folder / "recalls.jsonl"), entry)
+    with open(data.folder / "recalls.jsonl", "a", encoding="utf-8") as log:
+        log.write(f'{{"prompt": "torn {SECRET}\n[]\n{{"report": {{"terms": 1}}}}\n')
     shutil.copy(data.folder / "recalls.jsonl", data.folder / "recalls.jsonl.1")
     note_shown(str(data.folder / "shown"), "s", [1, 2])
     for line in (
@@ -178,7 +180,7 @@ def test_nothing_of_a_forgotten_text_is_left_in_any_file(data):
         ("20260310-120000-deleted-001.jsonl.gz", 1)
     ]
     assert [(os.path.basename(trace.path), trace.lines) for trace in found.logs] == [
-        ("recalls.jsonl", 2), ("recalls.jsonl.1", 2), ("error.log", 1),
+        ("recalls.jsonl", 3), ("recalls.jsonl.1", 3), ("error.log", 1),
     ]  # fmt: skip
     assert data.forget() == found
     assert data.holding(SECRET) == []
@@ -352,6 +354,26 @@ def test_what_only_a_failed_command_holds_goes_with_its_turn(data):
     assert data.holding(SECRET) == []
 
 
+@pytest.mark.parametrize("is_in_turn", [True, False])
+def test_what_an_archive_keeps_of_failed_commands_goes_too(data, is_in_turn):
+    command = f"make {SECRET}" if is_in_turn else "make relay"
+    session = Transcript("fails", begin=BEGIN.replace(year=2025)).ask("Run it")
+    session.call("t1", "Bash", command=command).result("t1", "Error: no rule", is_error=True)
+    session.call("t2", "Bash", command=command).result("t2", "ok")
+    session.ask("And now?").call("t3", "Bash", command="false").result("t3", "Error: 1", is_error=True)
+    data.save(session.ask("So?").call("t4", "Bash", command="false").result("t4", "ok"), other())
+    with data.open() as connection:
+        if not is_in_turn:
+            connection.execute("UPDATE resolutions SET error = ? WHERE command <> 'false'", (SECRET,))
+        run_maintenance(connection, config=data.config, now=NOW)
+    (archive,) = (data.folder / "archive").iterdir()
+    (trace,) = data.forget().archives
+    assert trace == ArchiveTrace(str(archive), 1)
+    assert data.holding(SECRET) == []
+    kinds = [json.loads(line).get("type") for line in file_lines(str(archive))]
+    assert kinds == [None, "session", "turn", "turn", "turn", "resolution", "end"]
+
+
 def test_an_answer_that_a_hook_told_goes_with_a_deleted_chunk(data):
     path = Transcript("waits").ask("Say it").write(data.transcripts)
     with data.open() as connection:
@@ -455,6 +477,50 @@ def test_archives_of_chunks_without_a_turn_are_cleaned_too(data):
     with data.open() as connection:
         import_archive(connection, read_lines(file_lines(copy), copy), now=NOW)
     assert data.contents() == ["[User]\nthe rest"]
+
+
+class Interrupted(Wanted):
+    """Something else happens while the first text is looked at."""
+
+    def __init__(self, text, meanwhile):
+        super().__init__(text)
+        self._meanwhile = meanwhile
+
+    def is_held_by(self, text):
+        self._meanwhile()
+        self._meanwhile = lambda: None
+        return super().is_held_by(text)
+
+
+def test_what_is_saved_while_it_is_looked_for_goes_too(data):
+    data.save(other())
+    wanted = Interrupted(SECRET, lambda: data.save(told()))
+    with data.open() as connection:
+        found = forget(connection, wanted, with_backups=False, config=data.config, env=data.env, now=NOW)
+    assert len(found.chunks) == 2
+    assert data.holding(SECRET) == []
+
+
+def test_an_index_of_vectors_that_nothing_here_can_open_is_dropped(data):
+    data.save(told(), other())
+    with data.open() as connection:
+        connection.executescript(
+            """
+            CREATE TABLE chunks_vec_map (chunk_id INTEGER PRIMARY KEY, vec_rowid INTEGER);
+            INSERT INTO chunks_vec_map SELECT id, id FROM chunks;
+            CREATE TABLE vector_model (is_indexed INTEGER);
+            INSERT INTO vector_model VALUES (1);
+            CREATE VIRTUAL TABLE chunks_vec USING fts5(embedding);
+            """
+        )
+    data.forget()
+    with data.open() as connection:
+        left = connection.execute("SELECT chunk_id FROM chunks_vec_map").fetchall()
+        assert left == connection.execute("SELECT id FROM chunks").fetchall()
+        assert connection.execute("SELECT is_indexed FROM vector_model").fetchone() == (0,)
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name GLOB 'chunks_vec*'")
+        assert tables.fetchall() == [("chunks_vec_map",)]
+        assert check(connection) == IntegrityReport((), ())
 
 
 def test_a_reader_in_the_way_is_told_of_and_forgetting_again_completes_it(data):

@@ -274,6 +274,20 @@ def test_the_tables_of_any_other_program_are_refused(path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("table", ["sessions", "chunks_fts", "maintenance_log"])
+def test_a_file_of_schema_1_that_was_never_finished_is_refused_untouched(path, table):
+    connection = sqlite3.connect(path)
+    connection.executescript(_SPEC_SCHEMA)
+    connection.execute("INSERT INTO schema_version(version) VALUES (1)")
+    connection.execute(f"DROP TABLE {table}")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(ForeignSchemaError, match=r"move this one away"):
+        open_database(str(path))
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_newer_schema_of_ours_asks_for_an_upgrade(path, read_only):
     connection = open_database(str(path))

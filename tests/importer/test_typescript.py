@@ -1,6 +1,8 @@
 """Importing the TypeScript Kizami: its database of every schema, and its JSONL store."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -38,6 +40,14 @@ def test_chunks_of_every_schema_join_their_session(target, tmp_path, version):
     assert target.times() == ["2026-01-05 01:30:00", "2026-01-05 02:00:00"]
     assert (report.imported, report.sessions) == ({"chunk": 2}, 1)
     assert check(target.connection) == IntegrityReport((), ())
+
+
+def test_a_database_that_was_never_finished_gives_what_it_holds(target, tmp_path):
+    database(tmp_path / "old.db", _CHUNKS)
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        connection.execute("DROP TABLE sessions")
+    target.import_typescript(tmp_path / "old.db")
+    assert target.contents() == [_ONE, _TWO]
 
 
 def test_a_second_import_and_the_store_of_the_same_chunks_add_nothing(target, tmp_path):

@@ -125,7 +125,7 @@ def test_a_slash_command_may_run_its_own_command_of_kizami_and_nothing_else(slas
     assert re.findall(r"^allowed-tools: (.*)$", front, re.MULTILINE) == [f"Bash({allowed[name]}:*)"]
     assert re.search(r"^description: \S", front, re.MULTILINE)
     assert re.search(r"^argument-hint: \S", front, re.MULTILINE)
-    assert {*re.findall(r"kizami ([a-z]+)", body)} <= {*BUILT_IN, "forget"}
+    assert {*re.findall(r"kizami ([a-z]+)", body)} <= {*BUILT_IN}
 
 
 def test_what_a_person_typed_is_never_expanded_by_a_shell(slash_command):

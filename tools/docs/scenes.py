@@ -82,6 +82,12 @@ def _tidying(terminal: Terminal) -> None:
         "kizami delete --session 9d40 --yes",
         "kizami backfill",
     )
+    terminal.show(
+        "forget",
+        "kizami forget --matching 'skip locked' --dry-run",
+        ("kizami forget --matching 'skip locked' --yes", "6:7"),
+        "kizami search '\"skip locked\"'",
+    )
 
 
 def _settings(terminal: Terminal) -> None:

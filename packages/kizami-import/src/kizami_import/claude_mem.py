@@ -14,6 +14,7 @@ from kizami_core.storage.projects import resolve_project
 from kizami_core.storage.turns import has_turns, known_turns
 from kizami_core.timestamps import format_utc
 from kizami_import.claude_mem_rows import is_claude_mem, read_rows, read_sessions
+from kizami_import.destination import Destination
 from kizami_import.folders import PLACEHOLDER
 from kizami_import.report import Tally
 from kizami_import.snapshot import is_sqlite, snapshot
@@ -77,9 +78,9 @@ def import_claude_mem(
             raise ConfigError(
                 Message("{path} holds no memories of claude-mem. Name its database with --source.", path=path)
             )
-        fallback_time = format_utc(os.path.getmtime(path))
+        moment = format_utc(os.path.getmtime(path))
         run = _Import(
-            connection, folders, config, project, now=now, fallback_time=fallback_time, dry_run=dry_run
+            Destination(connection, folders, config.max_tokens_per_chunk, now, moment, dry_run), project
         )
         sessions = read_sessions(origin)
         for number, session in enumerate(sessions, start=1):
@@ -136,28 +137,13 @@ class _Waiting(Record):
 class _Import:
     """The rows on their way into the database."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        folders: Folders,
-        config: Config,
-        project: str,
-        *,
-        now: float,
-        fallback_time: str,
-        dry_run: bool,
-    ) -> None:
+    def __init__(self, destination: Destination, project: str) -> None:
         self.tally = Tally()
         self.has_matched = False
-        self._connection = connection
-        self._folders = folders
-        self._max_tokens = config.max_tokens_per_chunk
+        self._to = destination
         self._project = project
         is_path = os.sep in project or project in {".", ".."}
         self._project_path = resolve_project(os.path.abspath(project)) if is_path else ""
-        self._now = now
-        self._fallback_time = fallback_time
-        self._is_dry_run = dry_run
         self._waiting: list[_Waiting] = []
         self._uuids: set[str] = set()
         self._recorded: tuple[str, bool] = ("", False)
@@ -165,7 +151,7 @@ class _Import:
     def take(self, session: SourceSession, row: SourceRow) -> None:
         """Decide on a row; what is to be stored waits for its batch."""
         own = session.content_id if row.project == session.project else ""
-        target, placeholder = self._folders.target(own, row.project)
+        target, placeholder = self._to.folders.target(own, row.project)
         if self._project and self._project != row.project and self._project_path != target:
             self.tally.skip(row.kind, "other project")
             return
@@ -184,7 +170,7 @@ class _Import:
                 row.uuid,
                 f"{PLACEHOLDER}{session.content_id}",
                 target,
-                row.moment or session.moment or self._fallback_time,
+                row.moment or session.moment or self._to.fallback_time,
                 (row.text,),
                 row.types,
                 row.concepts,
@@ -197,8 +183,8 @@ class _Import:
 
     def flush(self) -> None:
         """Store what waits."""
-        with reading(self._connection):
-            homes = known_turns(self._connection, [waiting.turn.uuid for waiting in self._waiting])
+        with reading(self._to.connection):
+            homes = known_turns(self._to.connection, [waiting.turn.uuid for waiting in self._waiting])
         fresh: list[tuple[ForeignTurn, NewTurn]] = []
         known: list[tuple[ForeignTurn, str]] = []
         grown: list[tuple[ForeignTurn, NewTurn]] = []
@@ -207,10 +193,10 @@ class _Import:
                 self.tally.known[kind] += 1
                 known.append((turn, homes[turn.uuid]))
                 if kind == "prompt":  # more may have come of it since
-                    grown.append((turn, prepare_foreign(turn, self._max_tokens)))
+                    grown.append((turn, prepare_foreign(turn, self._to.max_tokens)))
                 self.tally.keep(homes[turn.uuid], project, turn.project_path)
                 continue
-            prepared = prepare_foreign(turn, self._max_tokens)
+            prepared = prepare_foreign(turn, self._to.max_tokens)
             if prepared.chunks:
                 fresh.append((turn, prepared))
                 self.tally.imported[kind] += 1
@@ -218,10 +204,10 @@ class _Import:
             else:
                 self.tally.skip(kind, "private")
         self._waiting = []
-        if self._is_dry_run:
+        if self._to.is_dry_run:
             return
-        change = store_foreign(self._connection, fresh, known, now=self._now)
-        growth = store_foreign(self._connection, grown, now=self._now)
+        change = store_foreign(self._to.connection, fresh, known, now=self._to.now)
+        growth = store_foreign(self._to.connection, grown, now=self._to.now)
         if growth.turns_written:
             self.tally.updated["prompt"] += growth.turns_written
         self.tally.chunks_written += change.chunks_written + growth.chunks_written
@@ -230,7 +216,7 @@ class _Import:
     def _is_recorded(self, session_id: str) -> bool:
         """Tell whether Kizami has a conversation itself, with the prompts in it."""
         if self._recorded[0] != session_id:
-            self._recorded = (session_id, has_turns(self._connection, session_id, besides=PLACEHOLDER))
+            self._recorded = (session_id, has_turns(self._to.connection, session_id, besides=PLACEHOLDER))
         return self._recorded[1]
 
 

@@ -15,6 +15,7 @@ from kizami_core.storage.projects import resolve_project
 from kizami_core.storage.turns import has_turns, known_turns
 from kizami_core.timestamps import format_utc
 from kizami_import.claude_mem import check_source
+from kizami_import.destination import Destination
 from kizami_import.report import Tally
 from kizami_import.snapshot import is_sqlite, snapshot
 from kizami_import.typescript_rows import is_typescript, read_chunks
@@ -73,8 +74,10 @@ def import_typescript(
         raise NotFoundError(
             Message("There is nothing at {source}. Name a database or a store with --source.", source=source)
         )
-    fallback_time = format_utc(os.path.getmtime(source))
-    run = _Import(connection, folders, config, project, now=now, fallback_time=fallback_time, dry_run=dry_run)
+    moment = format_utc(os.path.getmtime(source))
+    run = _Import(
+        Destination(connection, folders, config.max_tokens_per_chunk, now, moment, dry_run), project
+    )
     if os.path.isdir(source) or not is_sqlite(source):
         files = store_files(source) if os.path.isdir(source) else [source]
         store = Store(files)
@@ -105,25 +108,10 @@ def import_typescript(
 class _Import:
     """The chunks on their way into the database."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        folders: Folders,
-        config: Config,
-        project: str,
-        *,
-        now: float,
-        fallback_time: str,
-        dry_run: bool,
-    ) -> None:
+    def __init__(self, destination: Destination, project: str) -> None:
         self.tally = Tally()
-        self._connection = connection
-        self._folders = folders
-        self._max_tokens = config.max_tokens_per_chunk
+        self._to = destination
         self._project = resolve_project(os.path.abspath(project)) if project else ""
-        self._now = now
-        self._fallback_time = fallback_time
-        self._is_dry_run = dry_run
         self._waiting: list[tuple[str, ForeignTurn]] = []
         self._uuids: set[str] = set()
         self._sessions: dict[str, tuple[str, bool]] = {}
@@ -149,20 +137,20 @@ class _Import:
             self.tally.skip("chunk", "repeated")
         else:
             self._uuids.add(uuid)
-            moment = chunk.moment or self._fallback_time
+            moment = chunk.moment or self._to.fallback_time
             turn = ForeignTurn(uuid, chunk.session_id, project, moment, (chunk.text,), is_provisional=True)
             self._waiting.append((chunk.project, turn))
 
     def _flush(self) -> None:
-        with reading(self._connection):
-            known = known_turns(self._connection, [turn.uuid for _, turn in self._waiting])
+        with reading(self._to.connection):
+            known = known_turns(self._to.connection, [turn.uuid for _, turn in self._waiting])
         fresh = []
         for name, turn in self._waiting:
             if turn.uuid in known:
                 self.tally.known["chunk"] += 1
                 self.tally.keep(turn.session_id, name, turn.project_path)
                 continue
-            prepared = prepare_foreign(turn, self._max_tokens)
+            prepared = prepare_foreign(turn, self._to.max_tokens)
             if not prepared.chunks:
                 self.tally.skip("chunk", "private")
                 continue
@@ -170,19 +158,19 @@ class _Import:
             self.tally.imported["chunk"] += 1
             self.tally.keep(turn.session_id, name, turn.project_path)
         self._waiting = []
-        if not self._is_dry_run:
-            change = store_foreign(self._connection, fresh, now=self._now)
+        if not self._to.is_dry_run:
+            change = store_foreign(self._to.connection, fresh, now=self._to.now)
             self.tally.chunks_written += change.chunks_written
 
     def _session(self, chunk: StoredChunk) -> tuple[str, bool]:
         """Return the project of a chunk's session, and whether Kizami has its turns from the transcript."""
         if chunk.session_id not in self._sessions:
             # Its `recover` guessed folders from names in which every sign is a dash; the transcript knows.
-            told = self._folders.of_session(chunk.session_id)
-            project = told or project_of(self._connection, chunk.project, started_at=chunk.moment)
+            told = self._to.folders.of_session(chunk.session_id)
+            project = told or project_of(self._to.connection, chunk.project, started_at=chunk.moment)
             self._sessions[chunk.session_id] = (
                 project,
-                has_turns(self._connection, chunk.session_id, besides=_UUID_PREFIX),
+                has_turns(self._to.connection, chunk.session_id, besides=_UUID_PREFIX),
             )
         return self._sessions[chunk.session_id]
 

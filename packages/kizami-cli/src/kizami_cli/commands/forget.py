@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from kizami_core.forgetting.archives import ArchiveTrace
     from kizami_core.forgetting.erasure import Traces
+    from kizami_core.messages import Message
     from kizami_core.records import Chunk
 
 _SHOWN_CHUNKS = 20
@@ -124,6 +125,8 @@ def _passage(chunk: Chunk, wanted: Wanted) -> str:
     spans = matched_spans(_NO_WORDS, [wanted.text], text)
     begin, end = spans[0] if spans else (0, 0)
     start, stop = max(0, begin - _BEFORE), end + _AFTER
+    if start:
+        start += text[start:begin].find(" ") + 1  # at a word's beginning, where there are spaces
     return f"{'…' if start else ''}{text[start:stop].strip()}{'…' if stop < len(text) else ''}"
 
 
@@ -142,10 +145,9 @@ def _consent(traces: Traces, *, with_backups: bool, yes: bool) -> bool:
     """Ask before anything is erased; return whether the backups are to be deleted too."""
     is_deleting_backups = with_backups and bool(traces.backups)
     if _is_found(traces) or is_deleting_backups:
-        question = _(
-            "Erase {chunks}, and the text from the files beside the database?", chunks=_chunks(traces)
+        confirm(
+            _("Erase {chunks}, and the text from {files} beside the database?", **_amounts(traces)), yes=yes
         )
-        confirm(question, yes=yes)
     if traces.backups and not (with_backups or yes) and sys.stdin.isatty():
         for path in traces.backups:
             say(path)
@@ -166,14 +168,9 @@ def _show_result(traces: Traces, *, with_backups: bool, dry_run: bool) -> None:
             else _("Nothing holds this text. The free pages of the database were cleared all the same.")
         )
     elif dry_run:
-        show(
-            _(
-                "Would erase {chunks}, and the text from the files beside the database.",
-                chunks=_chunks(traces),
-            )
-        )
+        show(_("Would erase {chunks}, and the text from {files} beside the database.", **_amounts(traces)))
     else:
-        show(_("Erased {chunks}, and the text from the files beside the database.", chunks=_chunks(traces)))
+        show(_("Erased {chunks}, and the text from {files} beside the database.", **_amounts(traces)))
     damaged = [archive.path for archive in traces.archives if archive.chunks is None]
     if damaged:
         _show_left(_("Archives that can't be read. Delete them if they may hold it:"), damaged)
@@ -200,8 +197,11 @@ def _is_found(traces: Traces) -> bool:
     return bool(traces.chunks or _readable(traces) or traces.logs)
 
 
-def _chunks(traces: Traces) -> object:
-    return count(len(traces.chunks), "chunk")
+def _amounts(traces: Traces) -> dict[str, Message]:
+    return {
+        "chunks": count(len(traces.chunks), "chunk"),
+        "files": count(len(_readable(traces)) + len(traces.logs), "file"),
+    }
 
 
 def _print_json(traces: Traces, chunks: Sequence[Chunk], wanted: Wanted, *, is_erased: bool) -> None:

@@ -83,9 +83,12 @@ def forget(
         StorageError: the database can't be written.
         OSError: a file beside it can't.
     """
+    version = _version(connection)
+    chunks = chunks_holding(connection, wanted)
     with transaction(connection):
-        # Looked for under the lock: a session may be growing meanwhile.
-        chunks = chunks_holding(connection, wanted)
+        # A session may have grown meanwhile; else hooks need not wait for another search.
+        if _version(connection) != version:
+            chunks = chunks_holding(connection, wanted)
         erase_chunks(connection, chunks, now=now)
         drop_vector_index(connection)
     archives = clean_archives(connection, archive_folder(connection), wanted)
@@ -105,6 +108,12 @@ def forget(
         tuple(claude_files),
         tuple(_projects(connection, wanted)),
     )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """Return a number that is another one when another connection has changed the database."""
+    version: int = connection.execute("""PRAGMA data_version""").fetchone()[0]
+    return version
 
 
 def _projects(connection: sqlite3.Connection, wanted: Wanted) -> list[str]:

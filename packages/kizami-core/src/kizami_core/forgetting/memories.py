@@ -55,7 +55,7 @@ def _held(wanted: Wanted, chunks: list[Chunk]) -> set[int]:
     return found | {
         chunk.id
         for chunk in chunks
-        if any(wanted.is_held_by(text) for texts in chunk.metadata.as_dict().values() for text in texts)
+        if wanted.is_held_by("\0".join(text for texts in chunk.metadata.as_dict().values() for text in texts))
     }
 
 

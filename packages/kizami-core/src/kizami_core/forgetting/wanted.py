@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from kizami_core.errors import ConfigError
 from kizami_core.messages import Message
+from kizami_core.retrieval.normalize import fold
 from kizami_core.retrieval.search_syntax import comparable
 from kizami_core.retrieval.terms import index_terms
 from kizami_core.transcript.rendering import MARKS
@@ -13,6 +14,10 @@ from kizami_core.transcript.rendering import MARKS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+# Of the characters of a text so many make one of its comparable form, beside white space.
+_RAW_SHARE = 4
+_MOST_SPACE = 200  # that is looked through where two pieces meet
 
 
 class Wanted:
@@ -32,11 +37,14 @@ class Wanted:
         self._phrase = comparable(text)
         if not self._phrase:
             raise ConfigError(Message("There is no text to forget. Give some: --matching TEXT"))
+        self._first_word = self._phrase.partition(" ")[0]
         self._terms = frozenset(index_terms(self.text))
 
     def is_held_by(self, text: str) -> bool:
         """Tell whether a text holds it."""
-        return self._phrase in comparable(text)
+        folded = fold(text)
+        # Most texts hold nothing of it: the rest of the work is left undone for them.
+        return self._first_word in folded and self._phrase in " ".join(folded.split())
 
     def is_told_by(self, terms: frozenset[str]) -> bool:
         """Tell whether search terms say all of it."""
@@ -63,5 +71,6 @@ class Wanted:
             return False
         # A piece that goes on with a section begins with the section's mark.
         continued = second.partition("\n")[2] if second.startswith(MARKS) else second
-        tail, head = comparable(first)[-reach:], comparable(continued)[:reach]
+        raw = reach * _RAW_SHARE + _MOST_SPACE
+        tail, head = comparable(first[-raw:])[-reach:], comparable(continued[:raw])[:reach]
         return any(self._phrase in tail + between + head for between in ("", " "))
