@@ -33,7 +33,7 @@ LEFT = "Files of Claude Code that hold it. Kizami never changes them, and saves 
 
 def test_a_dry_run_shows_the_passage_and_changes_nothing(kizami, home, transcript):
     done = kizami("forget", "--matching", TEXT, "--dry-run")
-    would = "Would erase 1 chunk, and the text from 0 files beside the database.\n"
+    would = "Would erase 1 chunk.\n"
     assert (done.exit_code, done.output) == (0, f"{SHOWN}{would}{LEFT}  {transcript}\n")
     assert chunk_ids(home) == [1, 2]
 
@@ -47,6 +47,8 @@ def test_without_a_terminal_nothing_is_erased_unasked(kizami, home, transcript):
 
 def test_with_yes_it_is_erased_and_does_not_come_back(kizami, home, transcript):
     home.hook("recall", home.prompt("Aoba Dental の予約は？"))
+    would = kizami("forget", "--matching", TEXT, "--dry-run")
+    assert "Would erase 1 chunk, and the text from 1 file beside the database.\n" in would.output
     done = kizami("forget", "--matching", TEXT, "--yes")
     erased = "Erased 1 chunk, and the text from 1 file beside the database.\n"
     log = f"{home.database.parent / 'recalls.jsonl'}: 1 line\n"
@@ -62,7 +64,7 @@ def test_with_yes_it_is_erased_and_does_not_come_back(kizami, home, transcript):
 @pytest.mark.parametrize(("answer", "left"), [(b"y\n", [1]), (b"n\n", [1, 2]), (b"\n", [1, 2])])
 def test_on_a_terminal_it_waits_for_a_yes(home, transcript, on_terminal, answer, left):
     code, seen = on_terminal("forget", "--matching", TEXT, answer=answer)
-    assert "Erase 1 chunk, and the text from 0 files beside the database? [y/N]" in seen.replace("\n", " ")
+    assert "Erase 1 chunk? [y/N]" in seen.replace("\n", " ")
     assert "\x1b[1;31mAoba Dental\x1b[0m" in seen
     assert (code, chunk_ids(home)) == (int(left != [1]), left)
 
@@ -72,6 +74,15 @@ def backup(home, number=""):
     with closing(sqlite3.connect(home.database)) as connection, closing(sqlite3.connect(path)) as copy:
         connection.backup(copy)
     return path
+
+
+def test_the_question_counts_the_files(home, transcript, on_terminal):
+    home.hook("recall", home.prompt("Aoba Dental の予約は？"))
+    code, seen = on_terminal("forget", "--matching", TEXT, answer=b"y\n")
+    question = "Erase 1 chunk, and the text from 1 file beside the database? [y/N]"
+    assert question in seen.replace("\n", " ")
+    assert "Erased 1 chunk, and the text from 1 file beside the database." in seen.replace("\n", " ")
+    assert (code, chunk_ids(home)) == (0, [1])
 
 
 @pytest.mark.parametrize(("answer", "is_left"), [(b"y\ny\n", False), (b"y\nn\n", True)])

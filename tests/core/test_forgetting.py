@@ -404,6 +404,16 @@ def test_file_names_and_errors_in_metadata_count(data):
     assert data.holding("Zanthoxylum") == []
 
 
+def test_what_another_program_left_in_the_row_of_a_session_goes_too(data):
+    data.save(told(), other())
+    with data.open() as connection:
+        connection.execute("UPDATE chunks SET content = 'elsewhere' WHERE session_id = 'told'")
+        word_index.refresh(connection)
+    assert "memory.db" in data.holding(SECRET)
+    assert data.forget().chunks == ()
+    assert data.holding(SECRET) == []
+
+
 def test_looking_changes_no_byte(data):
     full(data)
     before = data.files()

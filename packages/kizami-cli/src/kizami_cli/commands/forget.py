@@ -70,7 +70,7 @@ def command(
     \b
     --json prints
       erased        false on a dry run
-      chunks        id, session_id, project_path, created_at and the passage of each
+      chunks        id, session_id, project_path, created_at, passage of each
       archives      path and chunks of each (null: it can't be read)
       logs          path and lines of each
       backups       the paths of those that hold it, deleted with --with-backups
@@ -145,9 +145,13 @@ def _consent(traces: Traces, *, with_backups: bool, yes: bool) -> bool:
     """Ask before anything is erased; return whether the backups are to be deleted too."""
     is_deleting_backups = with_backups and bool(traces.backups)
     if _is_found(traces) or is_deleting_backups:
-        confirm(
-            _("Erase {chunks}, and the text from {files} beside the database?", **_amounts(traces)), yes=yes
+        amounts = _amounts(traces)
+        question = (
+            _("Erase {chunks}, and the text from {files} beside the database?", **amounts)
+            if _files(traces)
+            else _("Erase {chunks}?", **amounts)
         )
+        confirm(question, yes=yes)
     if traces.backups and not (with_backups or yes) and sys.stdin.isatty():
         for path in traces.backups:
             say(path)
@@ -161,6 +165,7 @@ def _consent(traces: Traces, *, with_backups: bool, yes: bool) -> bool:
 
 
 def _show_result(traces: Traces, *, with_backups: bool, dry_run: bool) -> None:
+    amounts = _amounts(traces)
     if not _is_found(traces):
         show(
             _("Nothing holds this text.")
@@ -168,9 +173,17 @@ def _show_result(traces: Traces, *, with_backups: bool, dry_run: bool) -> None:
             else _("Nothing holds this text. The free pages of the database were cleared all the same.")
         )
     elif dry_run:
-        show(_("Would erase {chunks}, and the text from {files} beside the database.", **_amounts(traces)))
+        show(
+            _("Would erase {chunks}, and the text from {files} beside the database.", **amounts)
+            if _files(traces)
+            else _("Would erase {chunks}.", **amounts)
+        )
     else:
-        show(_("Erased {chunks}, and the text from {files} beside the database.", **_amounts(traces)))
+        show(
+            _("Erased {chunks}, and the text from {files} beside the database.", **amounts)
+            if _files(traces)
+            else _("Erased {chunks}.", **amounts)
+        )
     damaged = [archive.path for archive in traces.archives if archive.chunks is None]
     if damaged:
         _show_left(_("Archives that can't be read. Delete them if they may hold it:"), damaged)
@@ -194,14 +207,15 @@ def _show_left(title: str, paths: Sequence[str]) -> None:
 
 
 def _is_found(traces: Traces) -> bool:
-    return bool(traces.chunks or _readable(traces) or traces.logs)
+    return bool(traces.chunks or _files(traces))
+
+
+def _files(traces: Traces) -> int:
+    return len(_readable(traces)) + len(traces.logs)
 
 
 def _amounts(traces: Traces) -> dict[str, Message]:
-    return {
-        "chunks": count(len(traces.chunks), "chunk"),
-        "files": count(len(_readable(traces)) + len(traces.logs), "file"),
-    }
+    return {"chunks": count(len(traces.chunks), "chunk"), "files": count(_files(traces), "file")}
 
 
 def _print_json(traces: Traces, chunks: Sequence[Chunk], wanted: Wanted, *, is_erased: bool) -> None:

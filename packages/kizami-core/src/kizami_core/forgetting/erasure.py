@@ -89,7 +89,7 @@ def forget(
         # A session may have grown meanwhile; else hooks need not wait for another search.
         if _version(connection) != version:
             chunks = chunks_holding(connection, wanted)
-        erase_chunks(connection, chunks, now=now)
+        erase_chunks(connection, wanted, chunks, now=now)
         drop_vector_index(connection)
     archives = clean_archives(connection, archive_folder(connection), wanted)
     logs = clean_logs(env, wanted)

@@ -9,7 +9,12 @@ from kizami_core.maintenance.deletion import remove_chunks
 from kizami_core.retrieval import word_index
 from kizami_core.storage.chunks import ids_of_turn, session_chunks
 from kizami_core.storage.resolutions import remove_deleted_resolutions, session_resolutions
-from kizami_core.storage.sessions import drop_empty_sessions, refresh_session
+from kizami_core.storage.sessions import (
+    drop_empty_sessions,
+    list_sessions,
+    refresh_session,
+    refresh_sessions,
+)
 from kizami_core.storage.turn_states import TurnState, session_ids, turn_state, write_state
 from kizami_core.storage.turns import awaited_answers
 
@@ -59,14 +64,26 @@ def _held(wanted: Wanted, chunks: list[Chunk]) -> set[int]:
     }
 
 
-def erase_chunks(connection: sqlite3.Connection, ids: list[int], *, now: float) -> Deleted:
-    """Delete chunks inside the caller's transaction, as a person's deletion, with what their turns taught."""
+def erase_chunks(connection: sqlite3.Connection, wanted: Wanted, ids: list[int], *, now: float) -> Deleted:
+    """Delete the chunks that hold a text inside the caller's transaction, as a person's deletion.
+
+    What was learnt from their turns goes with them, and so does what other programs left of the text.
+    """
     deleted = remove_chunks(
         connection, ids, action="forget", reason="text named by a person", now=now, is_for_good=True
     )
     drop_empty_sessions(connection)
-    # What another program deleted before still stands in the queue.
+    # What another program changed before still stands in the queue and in the rows of sessions.
     word_index.refresh(connection)
+    sessions = list_sessions(connection, include_agents=True)
+    refresh_sessions(
+        connection,
+        [
+            session.session_id
+            for session in sessions
+            if any(wanted.is_held_by(text or "") for text in (session.first_message, session.last_message))
+        ],
+    )
     return deleted
 
 
