@@ -1,4 +1,4 @@
-"""What other packages bring by entry points: commands, checks (`kizami.doctor`), repairs (`kizami.repair`)."""
+"""What other packages bring by entry points: commands, checks (`kizami.doctor`) and repairs."""
 
 import json
 import os

@@ -72,7 +72,8 @@ def centre_of(vectors: Vectors) -> Vector:
     """Return the centre of these vectors; the origin where they are few."""
     if len(vectors) < _FEW:
         return np.zeros(vectors.shape[1], np.float32)
-    return (_SHARE * vectors.mean(axis=0)).astype(np.float32)
+    centre: Vector = (_SHARE * vectors.mean(axis=0)).astype(np.float32)
+    return centre
 
 
 def from_centre(vectors: Vectors, centre: Vector) -> Vectors:

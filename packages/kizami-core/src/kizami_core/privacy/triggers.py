@@ -29,7 +29,10 @@ KEY_QUALIFIERS = (
 # What may follow a name, after what closes it; named_values.py says what each of these means.
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-."
 _CLOSERS = "\\\"'`]*!?"
-_SEPARATORS = ("=", ":", "：", "＝", ">", "|", "+", "is ", "is\t", "is:", "was ", "was\t", "to ", "to\t", "(", "value")
+_SEPARATORS = (
+    *("=", ":", "：", "＝", ">", "|", "+", "(", "value"),
+    *("is ", "is\t", "is:", "was ", "was\t", "to ", "to\t"),
+)
 _QUOTES = ('"', "'", "`")
 _QUOTE_PREFIXES = "\\rbfu$@"
 _COMMANDS_BEFORE = ("env ", "env\t", "arg ", "arg\t", "set ", "set\t", "setx")
