@@ -133,7 +133,13 @@ def script(home, name):
 
 def run_shell(home, *command):
     done = subprocess.run(
-        command, env=home.env, cwd=home.project, capture_output=True, check=False, timeout=60, text=True
+        command,
+        env=home.env,
+        cwd=home.project,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        encoding="utf-8",
     )
     assert done.stderr == "", done
     return done.stdout.splitlines()
