@@ -241,7 +241,8 @@ def build(session: nox.Session, files: str, packages: tuple[str, ...]) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site of docs/: every page is in its navigation, every link leads to a page and a heading."""
     session.install("--group=docs", f"--constraint={LOCKED}")
-    site = session.posargs[0] if session.posargs else session.create_tmp()
+    # MkDocs empties the folder of the site, and nox names create_tmp() to it for its temporary files.
+    site = session.posargs[0] if session.posargs else str(Path(session.create_tmp(), "site"))
     session.run("mkdocs", "build", "--strict", f"--site-dir={site}", env={"NO_MKDOCS_2_WARNING": "1"})
 
 

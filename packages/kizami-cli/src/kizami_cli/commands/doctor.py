@@ -21,7 +21,7 @@ from kizami_cli.settings_table import remedy, told
 from kizami_core import __version__
 from kizami_core.backfill import split_left_out, unsaved
 from kizami_core.config import load_config
-from kizami_core.errors import StorageError
+from kizami_core.errors import DatabaseCorruptError, StorageError
 from kizami_core.maintenance.coverage import CLEANUP_DAYS, check_coverage, measure_coverage
 from kizami_core.maintenance.diagnosis import (
     check_database,
@@ -196,6 +196,9 @@ def _repair(path: str, config: Config) -> tuple[list[str], list[Finding]]:
             return done, []
         with closing(open_database(database)) as connection:
             report = repair(connection)
+    except DatabaseCorruptError as error:
+        found = of_error("repair", error).found
+        return done, [Finding("repair", "problem", found, Message("What to do stands under database."))]
     except StorageError as error:
         return done, [of_error("repair", error)]
     done += [Message("{name}: was missing, made anew", name=name) for name in report.restored]
@@ -221,7 +224,7 @@ def _show(findings: list[Finding], repaired: list[str]) -> None:
     for item in findings:
         rows.append((_STATE_NAMES[item.state], item.check, item.found))
         if item.remedy:
-            rows.append(("", "", Message("→ {remedy}", remedy=item.remedy)))
+            rows += [("", "", f"→ {line}") for line in _(item.remedy).split("\n")]
     show_table(("state", "check", "found"), rows, whole=("state", "check"), styles=_STYLES)
     show()
     problems, warnings = (sum(item.state == state for item in findings) for state in ("problem", "warning"))

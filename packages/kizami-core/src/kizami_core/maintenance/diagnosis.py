@@ -109,10 +109,10 @@ def check_foreign_database(path: str, chosen: str) -> list[Finding]:
 
 
 def rescue(path: str) -> Message:
-    """Return the commands that save what can still be read of a damaged database and start afresh."""
+    """Return the commands, a line each, that save what a damaged database still tells, and start afresh."""
     return Message(
-        'What can be read: kizami export --format json > kizami-rescue.json  Then: {move} "{path}" '
-        '"{path}.damaged"  Then: kizami setup, and kizami backfill saves anew what '
+        'What can be read: kizami export --format json > kizami-rescue.json\nThen: {move} "{path}" '
+        '"{path}.damaged"\nThen: kizami setup, and kizami backfill saves anew what '
         "Claude Code's transcripts still hold.",
         move="move" if os.name == "nt" else "mv",
         path=path,

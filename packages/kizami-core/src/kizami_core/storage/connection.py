@@ -369,7 +369,7 @@ def storage_error(error: sqlite3.Error, path: str) -> StorageError:
         )
     return StorageError(
         Message(
-            "{path}: {reason}. Check free space and permissions; `kizami doctor` does.",
+            "{path}: {reason}. Check the free space and the permissions there.",
             path=path,
             reason=text,
         )
