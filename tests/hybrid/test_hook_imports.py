@@ -70,8 +70,8 @@ def test_hook_that_is_answered_imports_a_socket_and_the_scanner(home):
     assert imported(home, "answered") - {"_json"} == expected("_socket")
 
 
-def test_hook_that_starts_the_process_imports_what_starts_it_besides(home):
-    assert imported(home, "absent") - {"_json"} == expected("_socket", *STARTING)
+def test_hook_that_starts_the_process_imports_what_starts_it_instead_of_a_socket(home):
+    assert imported(home, "absent") - {"_json"} == expected(*STARTING) - {"kizami_hybrid.resident.channel"}
 
 
 def modules_of_recall(home, mode):

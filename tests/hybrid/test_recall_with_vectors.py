@@ -251,7 +251,7 @@ def test_a_backend_that_fails_in_the_midst_of_a_query_costs_no_prompt(memories, 
     (broken / "__init__.py").touch()
     (broken / "backend.py").write_text(
         "class Broken:\n"
-        "    problem, odds = '', 2.0\n"
+        "    problem, odds, can_answer = '', 2.0, True\n"
         "    def ask(self, project): pass\n"
         "    def nearest(self): raise RuntimeError('out of order')\n"
         "    def close(self): pass\n"

@@ -4,7 +4,7 @@ Core mode is `kizami_core` itself. The module `backend` of another mode's packag
 and offers
 
 - ``open_vectors(config_path, config, env, text, *, now, is_hook, include_agents)``: core's ``VectorSource``
-  for one query, with ``problem`` (one sentence, "" while all is well) and ``close``;
+  for one query, with ``problem`` (one sentence, "" while all is well), ``can_answer`` and ``close``;
 - ``wake(config_path, config, env, now)``: tells of saved chunks, and returns a problem as above.
 
 Whatever fails there costs the person no prompt: the search goes on in core mode.
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
         @property
         def problem(self) -> str:
             """Why there was no answer, "" while all is well."""
+
+        @property
+        def can_answer(self) -> bool:
+            """Whether an answer may come to what was asked."""
 
         def close(self) -> None:
             """Let go of what answers."""
@@ -101,6 +105,12 @@ class Vectors:
     def problem(self) -> str:
         """Why words alone decided, in one sentence that ends with the remedy; "" while all is well."""
         return self._problem or (self._source.problem if self._source is not None else "")
+
+    @property
+    def can_answer(self) -> bool:
+        """Whether an answer may come to what was asked; a prompt then does without what it would be for."""
+        source = self._source
+        return source is not None and self._try(lambda: source.can_answer, False)  # noqa: FBT003 - a default
 
     @property
     def odds(self) -> float:

@@ -149,7 +149,7 @@ def recall(
                 config=config,
                 now=now,
                 already_shown=recall_log.read_shown(shown_dir(env), session_id),
-                vectors=vectors,
+                vectors=vectors if vectors is not None and vectors.can_answer else None,
             )
         finally:
             connection.close()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from math import inf
 
-from kizami_hybrid.relevance import MOST_ODDS, expects_a_memory, fused_relevance, leads
 from kizami_hybrid.resident.client import begin_search
 from kizami_hybrid.resident.client import wake as wake_process
 from kizami_hybrid.settings import load_settings
@@ -64,7 +63,6 @@ class ResidentVectors:
         self._now = now
         self._is_hook = is_hook
         self._include_agents = include_agents
-        self._is_expected = expects_a_memory(text)
         self._pending: Pending | None = None
         self._asked: str | None = None
         self._is_awaited = False
@@ -78,11 +76,18 @@ class ResidentVectors:
         return self._pending.problem if self._pending is not None else ""
 
     @property
+    def can_answer(self) -> bool:
+        """Whether an answer may come to what was asked: not where no process runs."""
+        return self._pending is not None and self._pending.is_sent
+
+    @property
     def odds(self) -> float:
         """The most that vectors multiply the odds of a relevance by, of what is asked next."""
         if self._is_hook and self._is_answered:
             return 1.0
-        return inf if self._is_expected else MOST_ODDS
+        from kizami_hybrid.relevance import MOST_ODDS, expects_a_memory
+
+        return inf if expects_a_memory(self._text) else MOST_ODDS
 
     def ask(self, project_path: str | None) -> None:
         """Send the query, for one project or for all; a hook returns at once.
@@ -129,7 +134,12 @@ class ResidentVectors:
 
     def judge(self, candidates: Sequence[Judgement]) -> Sequence[Judgement]:
         """Return what words and vectors say of each candidate; without an answer what the words say."""
-        return judge(candidates, self._cosines, self._config.fusion, is_expected=self._is_expected)
+        if not self._cosines:
+            return candidates
+        from kizami_hybrid.relevance import expects_a_memory
+
+        is_expected = expects_a_memory(self._text)
+        return judge(candidates, self._cosines, self._config.fusion, is_expected=is_expected)
 
     def close(self) -> None:
         """Let go of the process."""
@@ -171,8 +181,9 @@ def judge(
     """
     if not cosines:
         return candidates
-    # Only now: a prompt that gets no answer does not pay for it.
+    # Only now: a prompt that gets no answer does not pay for them.
     from kizami_hybrid.fusion import fuse_ranks, fuse_scores
+    from kizami_hybrid.relevance import fused_relevance, leads
 
     ahead = leads(cosines)
     of_candidates = [cosines.get(candidate.chunk_id) for candidate in candidates]

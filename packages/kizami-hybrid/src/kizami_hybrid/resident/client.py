@@ -18,7 +18,6 @@ import os
 from kizami_core.errors import KizamiError
 from kizami_core.json_text import quote
 from kizami_core.messages import Message
-from kizami_hybrid.resident.channel import open_channel
 from kizami_hybrid.resident.endpoint import find_endpoint
 from kizami_hybrid.resident.protocol import MAX_QUERY_CHARACTERS, ProtocolError
 
@@ -56,6 +55,11 @@ class Pending:
         self._start = start
         self.problem = problem
         self.is_starting = is_starting
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether an answer may come."""
+        return self._channel is not None
 
     def hits(self, deadline: float) -> list[Cosine] | None:
         """Return the chunks nearest to the query, best first; None without an answer by the deadline."""
@@ -159,7 +163,12 @@ def _ask(
         endpoint = find_endpoint(settings, env)
     except KizamiError as error:
         return Pending(None, error.args[0])
-    channel = open_channel(endpoint)
+    channel = None
+    if os.path.lexists(endpoint.path):
+        # Only now: without a process a prompt does not pay for a socket.
+        from kizami_hybrid.resident.channel import open_channel
+
+        channel = open_channel(endpoint)
     if channel is None:
 
         def start() -> None:
