@@ -242,7 +242,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(settings_of, tmp_path)
 def test_a_directory_that_cant_be_written_is_an_error_with_a_remedy(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     settings = claude_settings.SettingsFile(str(tmp_path / "file" / "settings.json"), None, "{}\n")
-    with pytest.raises(SettingsError, match="Mend the permissions"):
+    with pytest.raises(SettingsError, match="mend the permissions"):
         write_settings(settings, "{}", NOW)
 
 

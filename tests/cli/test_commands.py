@@ -148,7 +148,7 @@ def test_search_as_json_has_chunks_with_their_relevance(kizami, two_projects):
     assert hit["content"] == f"[User]\n{FORMS[0]}\n\n[Assistant]\n{FORMS[1]}"
 
 
-@pytest.mark.parametrize("query", ["%", "_", '"', "NOT AND", "foo-bar", "型", "", " ", "a" * 50_000])
+@pytest.mark.parametrize("query", ["%", "_", '"', "NOT AND", "foo-bar", "型", "a" * 50_000])
 def test_any_query_is_answered(kizami, two_projects, query):
     assert kizami("search", query).exit_code == 0
 

@@ -76,6 +76,13 @@ def test_the_map_of_core_is_true_to_the_tree():
     assert tuple(reversed(rows)) == LAYERS
 
 
+def test_the_map_of_the_command_line_names_every_module_once():
+    text = (PACKAGES.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    lines = text.partition("The command line, by what its modules are about")[2].split("```")[1].splitlines()
+    drawn = [name for line in lines if not line.startswith("commands/") for name in line[13:].split()]
+    assert sorted(drawn) == sorted({path.stem for path in CLI.glob("*.py")} - {"__init__"})
+
+
 def test_core_imports_the_standard_library_alone():
     assert roots(CORE) - sys.stdlib_module_names == {"kizami_core"}
 

@@ -18,7 +18,7 @@ CONFIG = st.dictionaries(st.sampled_from(_SECTIONS), _SETTINGS | JSON)
 ENV = {"HOME": "/home/dev"}
 
 
-@given(CONFIG | JSON)
+@given(CONFIG | st.dictionaries(st.text(max_size=10), JSON, max_size=4))
 def test_any_configuration_gives_usable_settings(data):
     config, problems = parse_config(data, ENV)
     assert config.recall_limit >= 0
@@ -29,7 +29,7 @@ def test_any_configuration_gives_usable_settings(data):
     assert all(problem.message for problem in problems)
 
 
-@given(st.binary(max_size=60))
+@given(st.binary(max_size=60) | JSON.map(json.dumps).map(str.encode))
 def test_loading_any_bytes_never_raises(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "config.json"
     path.write_bytes(data)

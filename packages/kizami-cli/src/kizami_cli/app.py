@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _GROUP = "kizami.commands"
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+_QUOTED = 60  # characters of an argument that an error shows
 
 # Name → one line for --help; the module of that name (``_`` follows a keyword of Python) holds ``command``.
 BUILT_IN = {
@@ -155,12 +156,28 @@ class CommandTable(click.Group):
             raise click.ClickException(error_text(error)) from error
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, OSError) as error:
-            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-                raise click.ClickException(str(error)) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except OSError as error:
+            raise click.ClickException(_system_problem(error)) from error
+        except UnicodeEncodeError as error:
+            raise click.ClickException(
+                _("{text!r} holds bytes that are not UTF-8. Give it in UTF-8.", text=error.object[:_QUOTED])
+            ) from error
         except Exception as error:
             raise click.ClickException(_note_bug(error)) from error
+
+
+def _system_problem(error: OSError) -> str:
+    """Return what to tell of an error of the operating system that no command has words of its own for."""
+    reason = error.strerror or str(error)
+    if error.filename is None:
+        return _("{reason}. Check the free space and the permissions.", reason=reason)
+    return _(
+        "{path}: {reason}. Check the free space and the permissions there.",
+        path=os.fsdecode(error.filename),
+        reason=reason,
+    )
 
 
 def _note_bug(error: Exception) -> str:

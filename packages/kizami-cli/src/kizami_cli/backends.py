@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 # Mode → the package that runs it, to be imported and to be installed.
-_MODES = {"core": ("kizami_core", "kizami-core"), "hybrid": ("kizami_hybrid", "kizami-hybrid")}
+MODES = {"core": ("kizami_core", "kizami-core"), "hybrid": ("kizami_hybrid", "kizami-hybrid")}
 
 
 def mode_problem(mode: str) -> str:
     """Say why a mode can't run, "" when it can. The search itself then goes on in core mode."""
-    if mode not in _MODES:
+    if mode not in MODES:
         return Message('search.mode must be "core" or "hybrid", not "{mode}"; core mode is used.', mode=mode)
-    name, distribution = _MODES[mode]
+    name, distribution = MODES[mode]
     try:
         if mode != "core":
             _import(f"{name}.backend")
@@ -76,7 +76,7 @@ def installation(mode: str) -> ModuleType:
     Raises:
         ConfigError: the mode's package is not installed.
     """
-    name, distribution = _MODES[mode]
+    name, distribution = MODES[mode]
     try:
         return _import(f"{name}.installation")
     except ModuleNotFoundError as error:
@@ -173,7 +173,7 @@ def open_vectors(
     mode = config.search_mode
     if mode == "core" or mode_problem(mode):
         return None
-    backend = _import(f"{_MODES[mode][0]}.backend")
+    backend = _import(f"{MODES[mode][0]}.backend")
     return Vectors(
         mode,
         lambda: backend.open_vectors(
@@ -188,7 +188,7 @@ def wake(config_path: str, config: Config, env: Mapping[str, str], now: float) -
     if mode == "core" or mode_problem(mode):
         return ""
     try:
-        problem: str = _import(f"{_MODES[mode][0]}.backend").wake(config_path, config, env, now)
+        problem: str = _import(f"{MODES[mode][0]}.backend").wake(config_path, config, env, now)
     except Exception as error:  # noqa: BLE001 - of another package; the turns are saved
         return _broken(mode, error)
     return problem

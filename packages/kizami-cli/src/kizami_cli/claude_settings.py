@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from kizami_cli import json_source
-from kizami_cli.file_replacement import FileChangedError, replace_file
+from kizami_cli.file_replacement import replace_file
 from kizami_cli.hook_command import command_line, handler, is_program_missing, is_same_command, owner_of
 from kizami_core.errors import SettingsError
 from kizami_core.messages import Message
@@ -191,21 +191,7 @@ def write_settings(settings: SettingsFile, text: str, now: float) -> str:
         SettingsError: it can't be written, or changed since it was read; nothing was changed then.
     """
     mark = _BOM if (settings.original or b"").startswith(_BOM) else b""
-    try:
-        return replace_file(settings.path, settings.original, mark + text.encode(), now)
-    except FileChangedError as error:
-        raise SettingsError(
-            Message("{path} was changed by another program just now. Run it again.", path=settings.path)
-        ) from error
-    except OSError as error:
-        raise SettingsError(
-            Message(
-                "{path} can't be written ({reason}); it was left as it is. "
-                "Mend the permissions of its directory, then try again.",
-                path=settings.path,
-                reason=error.strerror,
-            )
-        ) from error
+    return replace_file(settings.path, settings.original, mark + text.encode(), now, refusal=SettingsError)
 
 
 def _parse(settings: SettingsFile) -> Node:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kizami_cli import json_source
-from kizami_cli.file_replacement import FileChangedError, replace_file
+from kizami_cli.file_replacement import replace_file
 from kizami_core.errors import ConfigError
 from kizami_core.messages import Message
 
@@ -46,21 +46,7 @@ def remove_setting(path: str, section: str, key: str, now: float) -> str | None:
 
 def _replace(path: str, original: bytes | None, text: str, now: float) -> str:
     mark = _BOM if (original or b"").startswith(_BOM) else b""
-    try:
-        return replace_file(path, original, mark + text.encode(), now)
-    except FileChangedError as error:
-        raise ConfigError(
-            Message("{path} was changed by another program just now. Run it again.", path=path)
-        ) from error
-    except OSError as error:
-        raise ConfigError(
-            Message(
-                "{path} can't be written ({reason}); it was left as it is. "
-                "Mend the permissions of its directory, then try again.",
-                path=path,
-                reason=error.strerror,
-            )
-        ) from error
+    return replace_file(path, original, mark + text.encode(), now, refusal=ConfigError)
 
 
 def check_editable(path: str, section: str) -> None:

@@ -18,6 +18,7 @@ import click
 from kizami_cli.language import _
 from kizami_cli.text_width import columns_of
 from kizami_core.errors import ConfigError
+from kizami_core.maintenance.findings import counted
 from kizami_core.messages import Message
 
 TYPE_CHECKING = False
@@ -35,12 +36,20 @@ _SHORT_ID = 8
 _LABEL_WIDTH = 15
 _SPAN_STYLE = "bold red"  # readable on dark and on light, and without colours
 
+count = counted
+
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take any text: UTF-8 on Windows, "?" elsewhere for what can't be shown."""
+    """Make stdout and stderr take any text: UTF-8 on Windows, "?" elsewhere for what can't be shown.
+
+    What was closed when the program started (``>&-``) is an empty stream from here on.
+    """
+    # In the order of their numbers, of which each takes the one that is its own.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")  # type: ignore[union-attr]  # both are text files
+        stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="replace")  # type: ignore[union-attr]  # both are text files
 
 
 def say(text: str) -> None:
@@ -175,11 +184,6 @@ def can_show(characters: str) -> bool:
 def visible(text: str) -> str:
     """Return text in the chosen language, without the control characters that a terminal would obey."""
     return (_(text) if isinstance(text, Message) else text).translate(_CONTROLS)
-
-
-def count(number: int, noun: str) -> Message:
-    """Return a number with its noun: "1 chunk", "1,204 chunks"."""
-    return Message(f"{{number}} {noun}{'' if number == 1 else 's'}", number=f"{number:,}")
 
 
 def size(number: float) -> str:

@@ -42,11 +42,13 @@ def in_chosen_language(command: Command) -> Command:
 
 
 def _translated(parameter: click.Parameter) -> click.Parameter:
-    if not isinstance(parameter, click.Option) or not parameter.help:
-        return parameter
-    option = copy.copy(parameter)
-    option.help = _(inspect.cleandoc(parameter.help))
-    return option
+    parameter = copy.copy(parameter)
+    if isinstance(parameter, click.Option) and parameter.help:
+        parameter.help = _(inspect.cleandoc(parameter.help))
+    if isinstance(parameter.type, click.Path):
+        parameter.type = copy.copy(parameter.type)
+        parameter.type.name = _(parameter.type.name)  # errors name it: "File … is a directory"
+    return parameter
 
 
 class WideHelpFormatter(click.HelpFormatter):

@@ -292,6 +292,8 @@ def _message(error: BaseException, database: str) -> str:
         from kizami_core.storage.connection import storage_error
 
         error = storage_error(error, database)  # type: ignore[arg-type]  # the module's exceptions are sqlite3.Error
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}. Check the free space and the permissions there."
     return str(error) if isinstance(error, KizamiError) else f"{type(error).__name__}: {error}"
 
 

@@ -15,7 +15,8 @@ from kizami_cli.completion import complete_project
 from kizami_cli.console import say
 from kizami_cli.language import LANGUAGES, _
 from kizami_core.config import load_config
-from kizami_core.errors import NotFoundError
+from kizami_core.errors import ConfigError, NotFoundError
+from kizami_core.messages import Message
 from kizami_core.paths import config_path
 from kizami_core.storage.connection import open_database, storage_error
 from kizami_core.storage.projects import resolve_project
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from kizami_cli.backends import Vectors
     from kizami_core.config import Config
-    from kizami_core.messages import Message
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -122,8 +122,17 @@ class Invocation:
             say(_("Without vectors: {problem}", problem=found.problem))
 
     def project_path(self) -> str:
-        """Return the project that was named, else the one around the current directory."""
-        return resolve_project(os.path.abspath(self.project or os.getcwd()))
+        """Return the project that was named, else the one around the current directory.
+
+        Raises:
+            ConfigError: the current directory was deleted.
+        """
+        try:
+            return resolve_project(os.path.abspath(self.project or "."))
+        except FileNotFoundError:
+            raise ConfigError(
+                Message("The current directory does not exist any more. Change to another one.")
+            ) from None
 
     def project_filter(self, *, is_default_all: bool = False) -> str | None:
         """Return the project to keep to, None for all projects."""

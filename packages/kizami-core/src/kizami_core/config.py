@@ -217,31 +217,31 @@ def load_config(path: str, env: Mapping[str, str]) -> tuple[Config, list[ConfigP
     Returns:
         The settings, and every problem met (empty when there is none).
     """
-    if not os.path.lexists(path):
-        return parse_config({}, env)
     try:
         with open(path, "rb") as file:
             # Not "utf-8-sig", whose codec is a module of its own.
             data = parse(file.read().decode("utf-8").removeprefix("\ufeff"))
     except (OSError, ValueError) as error:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not os.path.lexists(path):
+            return parse_config({}, env)
+        reason = error.strerror if isinstance(error, OSError) else error
         message = Message(
-            "can't be read ({error}); the defaults are used. Repair or delete the file.", error=error
+            "can't be read ({error}); the defaults are used. Repair or delete the file.", error=reason
         )
-        problem = ConfigProblem(path, message)
-        return parse_config({}, env)[0], [problem]
-    return parse_config(data, env)
+    else:
+        if isinstance(data, dict):
+            return parse_config(data, env)
+        message = Message("is not a JSON object; the defaults are used. Repair or delete the file.")
+    config, problems = parse_config({}, env)
+    return config, [ConfigProblem(path, message), *problems]
 
 
-def parse_config(data: object, env: Mapping[str, str]) -> tuple[Config, list[ConfigProblem]]:
-    """Check a parsed configuration; see ``load_config``."""
+def parse_config(
+    sections: Mapping[str, object], env: Mapping[str, str]
+) -> tuple[Config, list[ConfigProblem]]:
+    """Check the object that a configuration file holds; see ``load_config``."""
     values: dict[str, object] = {}
     problems: list[ConfigProblem] = []
-    sections: dict[str, object] = {}
-    if isinstance(data, dict):
-        sections = data
-    else:
-        message = Message("is not a JSON object; the defaults are used.")
-        problems.append(ConfigProblem("(file)", message))
     known_sections = {section for section, _ in FIELDS}
     for section, keys in sections.items():
         if section in _OTHER_SECTIONS:

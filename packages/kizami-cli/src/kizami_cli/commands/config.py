@@ -9,7 +9,7 @@ from contextlib import closing
 
 import click
 
-from kizami_cli.backends import mode_problem
+from kizami_cli.backends import MODES, mode_problem
 from kizami_cli.completion import complete_setting
 from kizami_cli.config_edit import remove_setting, write_setting
 from kizami_cli.console import say, show, show_field, show_json, show_table
@@ -80,6 +80,8 @@ def set_command(invocation: Invocation, key: str, value: str) -> None:
     parsed = _parsed(value)
     try:
         setting.read(parsed)
+        if key == "search.mode" and parsed not in MODES:  # of which core doesn't know
+            raise UnfitValue(_(" or ").join(f'"{mode}"' for mode in MODES))
     except UnfitValue as unfit:
         raise click.BadParameter(
             _("{key} must be {wanted}. Nothing was changed.", key=key, wanted=unfit.wanted),

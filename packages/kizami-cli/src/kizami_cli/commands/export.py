@@ -85,5 +85,15 @@ def _write(
         for piece in pieces:
             write_utf8(piece)
     else:
-        written = write_file(output, pieces)
+        try:
+            written = write_file(output, pieces)
+        except OSError as error:
+            raise ConfigError(
+                Message(
+                    "{output} can't be written ({reason}). Check the folder, its permissions and its free "
+                    "space.",
+                    output=output,
+                    reason=error.strerror,
+                )
+            ) from error
         say(_("Wrote {output} ({size}).", output=output, size=size(written)))

@@ -10,7 +10,7 @@ import click
 from kizami_cli.console import count, show, show_json
 from kizami_cli.invocation import Invocation, common_options
 from kizami_cli.language import _
-from kizami_core.errors import ConfigError
+from kizami_core.errors import ConfigError, TranscriptError
 from kizami_core.exclusion import Exclusion
 from kizami_core.left_out import take_in
 from kizami_core.messages import Message
@@ -44,6 +44,14 @@ def command(invocation: Invocation, path: str, *, stdin: bool, as_json: bool) ->
             connection, path, config=invocation.config, now=time.time(), cwd=cwd, from_start=True
         )
     take_in(left_out_dir(os.environ), path)
+    if report.read.broken_lines and not report.read.turns and not report.read.skipped_types:
+        raise TranscriptError(
+            Message(
+                "{path} is no transcript of Claude Code's: none of its lines can be read. "
+                "`kizami backfill` finds and saves those that there are.",
+                path=path,
+            )
+        )
     if as_json:
         show_json(report.as_dict())
         return

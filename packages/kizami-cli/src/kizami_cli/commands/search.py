@@ -108,7 +108,7 @@ def command(
         tools=tools,
         files=files,
     )
-    if not words and filters == Filters():
+    if not text.strip() and filters == Filters():
         raise click.UsageError(_("Missing argument 'QUERY': words to look for, or an option such as --file."))
     config = invocation.config
     search = read_search(

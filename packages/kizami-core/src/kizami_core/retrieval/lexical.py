@@ -84,13 +84,6 @@ class TermStatistics:
         frequency = self.document_frequency(term)
         return 0 < frequency <= max(_COMMON_SHARE * self.corpus_size, _COMMON)
 
-    def contains(self, chunk_id: int, term: str, text: str) -> bool:
-        """Tell whether a chunk (its folded text at hand) holds a term."""
-        posting = self.postings.get(term)
-        if posting is None:
-            return False
-        return chunk_id in posting.chunk_ids or (not posting.is_complete and term in text)
-
 
 class LexicalRetriever:
     """Finds candidate chunks by the terms that they share with a query.

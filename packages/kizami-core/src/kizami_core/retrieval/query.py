@@ -34,13 +34,11 @@ class QueryWord(Record):
 class Query(Record):
     """An analyzed prompt.
 
-    ``text`` is the folded text that was read; ``length`` counts the characters of the whole prompt. ``words``
-    are the distinct words that carry content, in order; ``chat`` are those left out, which only steer the
-    conversation (folded).
+    ``text`` is the folded text that was read. ``words`` are the distinct words that carry content, in order;
+    ``chat`` are those left out, which only steer the conversation (folded).
     """
 
     text: str
-    length: int
     words: tuple[QueryWord, ...]
     chat: tuple[str, ...] = ()
     asks_about_the_past: bool = False
@@ -78,7 +76,7 @@ def analyze_query(prompt: str) -> Query:
     kept_set = set(kept)
     found = _with_alternatives([word for word in found if word in kept_set])
     folded = fold(text)
-    return Query(folded, len(prompt), tuple(found), tuple(chat)[:_MAX_WORDS], asks_about_the_past(folded))
+    return Query(folded, tuple(found), tuple(chat)[:_MAX_WORDS], asks_about_the_past(folded))
 
 
 def _with_alternatives(found: list[QueryWord]) -> list[QueryWord]:

@@ -15,6 +15,7 @@ from kizami_core.errors import (
 )
 from kizami_core.messages import Message
 from kizami_core.paths import make_private_dir
+from kizami_core.records import Record
 from kizami_core.storage.schema import APPLICATION_ID, SCHEMA_VERSION, apply_migration
 from kizami_core.storage.sqlite_module import sqlite3
 
@@ -87,8 +88,19 @@ def _connect_read_only(path: str, busy_timeout_ms: int, *, is_immutable: bool = 
 
 
 def _open_to_read(path: str, busy_timeout_ms: int) -> sqlite3.Connection:
-    if not os.path.exists(path):
-        raise FileNotFoundError(path)
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(path) from None
+    except OSError as error:  # a directory above it can't be entered
+        raise _out_of_reach(path, error.strerror or str(error)) from error
+    if os.path.isdir(path):
+        raise StorageError(
+            Message(
+                "{path} is a directory, no database. Name a file with database.path in Kizami's config.json.",
+                path=path,
+            )
+        )
     connection = _connect_read_only(path, busy_timeout_ms)
     try:
         if not _is_shareable(connection, path):
@@ -198,20 +210,39 @@ def _create_private_file(path: str) -> None:
         ) from error
 
 
-def _versions(connection: sqlite3.Connection) -> tuple[int, int, set[str]]:
-    """Return the application id, the schema version (0 when there is none) and the names of the tables."""
-    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = 0
-    if "schema_version" in names:
-        version = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()[0]
-    return application_id, version, names
+class _Kind(Record):
+    """What tells whose database this is: application id, schema version (0 for none), tables, our columns."""
+
+    application_id: int
+    version: int
+    tables: frozenset[str]
+    columns: tuple[str, ...]
+
+
+def _read_kind(connection: sqlite3.Connection) -> _Kind:
+    """Read it all from one state of the file: another process may be migrating it."""
+    is_ours = not connection.in_transaction
+    if is_ours:
+        connection.execute("BEGIN")
+    try:
+        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = frozenset(row[0] for row in rows)
+        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = 0
+        if "schema_version" in tables:
+            version = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()[0]
+        columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(chunks)"))
+    finally:
+        if is_ours and connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return _Kind(application_id, version, tables, columns)
 
 
 def _check_kind(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version to go on from, 0 for an empty database; refuse what is not ours to touch."""
-    application_id, version, names = _versions(connection)
-    if application_id == APPLICATION_ID:
+    kind = _read_kind(connection)
+    version = kind.version
+    if kind.application_id == APPLICATION_ID:
         if version > SCHEMA_VERSION:
             raise SchemaTooNewError(
                 Message(
@@ -223,12 +254,11 @@ def _check_kind(connection: sqlite3.Connection, path: str) -> int:
                 )
             )
         return version
-    if not names:
+    if not kind.tables:
         return 0
-    columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(chunks)"))
-    if version == 1 and columns == _SPEC_COLUMNS and names >= _SPEC_TABLES:
+    if version == 1 and kind.columns == _SPEC_COLUMNS and kind.tables >= _SPEC_TABLES:
         return 1
-    if {"chunks", "sessions", "schema_version"} <= names:
+    if kind.tables >= {"chunks", "sessions", "schema_version"}:
         raise ForeignSchemaError(
             Message(
                 "{path} holds the tables of a later TypeScript Kizami (schema {version}); it was left "
@@ -367,10 +397,10 @@ def storage_error(error: sqlite3.Error, path: str) -> StorageError:
                 path=path,
             )
         )
+    return _out_of_reach(path, text)
+
+
+def _out_of_reach(path: str, reason: str) -> StorageError:
     return StorageError(
-        Message(
-            "{path}: {reason}. Check the free space and the permissions there.",
-            path=path,
-            reason=text,
-        )
+        Message("{path}: {reason}. Check the free space and the permissions there.", path=path, reason=reason)
     )
