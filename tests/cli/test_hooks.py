@@ -163,7 +163,9 @@ def test_a_faulty_configuration_is_one_line_and_costs_nothing_else(home):
     assert "React Hook Form" in done.out
     assert done.err.count("\n") == 1
     assert 'recall: configuration: search.projectScope must be true, false or "tiered"' in done.err
+    assert "`kizami config list` shows where it stands." in done.err
     assert 'not "hybird"' in done.err
+    assert done.err.endswith("Correct it: kizami config set search.mode core\n")
 
 
 @pytest.mark.parametrize("hook", ["recall", "save", "inject"])

@@ -365,7 +365,7 @@ def test_what_commands_say_is_japanese_and_their_json_is_not(home):
         assert without_times(english.stdout) == without_times(japanese.stdout)
     assert home.run("doctor", env=JAPANESE).stdout.decode().startswith("正常\tpython\t")
     found = home.run("search", "Redux", env=JAPANESE).stderr.decode()
-    assert found == "当てはまる記憶はありません。 --all-projects で全プロジェクトを検索できます。\n"
+    assert found == "当てはまる記憶はありません。--all-projects で全プロジェクトを検索できます。\n"
     assert "関連度" in home.run("search", "React", env=JAPANESE).stdout.decode()
     moved = home.run("delete", "--session", SESSION_ID, "--yes", env=JAPANESE)
     assert moved.stdout.decode() == "チャンク 1 個を消去しました(うちセッション全体が 1 個)。\n"

@@ -232,9 +232,11 @@ def test_status_warns_of_what_will_not_work(home):
         '"disableAllHooks"',
         "UserPromptSubmit",
     ]
-    assert status["configuration"]["problems"] == [
-        'search.mode must be "core" or "hybrid", not "vectors"; core mode is used.'
-    ]
+    problem = (
+        'search.mode must be "core" or "hybrid", not "vectors"; core mode is used. '
+        "Correct it: kizami config set search.mode core"
+    )
+    assert status["configuration"]["problems"] == [problem]
 
 
 def test_setup_does_not_warn_of_a_hook_that_it_just_replaced(home):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -118,3 +119,10 @@ def test_what_is_no_path_of_this_system_stays_as_it_is(home, path):
 @pytest.mark.parametrize("path", ["/with\0nul", "/lone\ud83dsurrogate"])
 def test_what_no_file_can_be_called_stays_as_it_is(home, path):
     assert resolve_project(path) == path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the names of files are text")
+def test_a_name_that_is_not_utf8_is_the_text_that_claude_code_makes_of_it(home):
+    folder = os.path.join(os.fsencode(home), b"caf\xe9")
+    os.mkdir(folder)
+    assert resolve_project(os.fsdecode(folder)) == os.path.join(os.path.realpath(home), "caf\ufffd")

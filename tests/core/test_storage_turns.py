@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 from kizami_core.maintenance.integrity import IntegrityReport, check
 from kizami_core.records import Metadata, Session
 from kizami_core.retrieval import word_index
-from kizami_core.storage.chunks import (
-    NewChunk,
-    delete_chunks,
-    find_chunk,
-    ids_of_session,
-    session_chunks,
-    update_chunk,
-)
+from kizami_core.storage.chunk_changes import delete_chunks, update_chunk
+from kizami_core.storage.chunks import NewChunk, find_chunk, ids_of_session, session_chunks
 from kizami_core.storage.connection import open_database, transaction
 from kizami_core.storage.new_chunks import NewChunks
 from kizami_core.storage.sessions import refresh_session, stored_session

@@ -23,7 +23,7 @@ LAYERS = (
     {"retrieval"},
     {"archive"},
     {"maintenance"},
-    {"fixing", "exclusion", "left_out"},
+    {"candidates", "fixing", "exclusion", "left_out"},
     {"preparation", "question", "ranking"},
     {"foreign_turns", "segments", "turn_writer"},
     {"reading_ahead", "recording", "project_renaming", "recall", "searching", "overview"}

@@ -48,7 +48,11 @@ MODES = {"core": ("kizami_core", "kizami-core"), "hybrid": ("kizami_hybrid", "ki
 def mode_problem(mode: str) -> str:
     """Say why a mode can't run, "" when it can. The search itself then goes on in core mode."""
     if mode not in MODES:
-        return Message('search.mode must be "core" or "hybrid", not "{mode}"; core mode is used.', mode=mode)
+        return Message(
+            'search.mode must be "core" or "hybrid", not "{mode}"; core mode is used. '
+            "Correct it: kizami config set search.mode core",
+            mode=mode,
+        )
     name, distribution = MODES[mode]
     try:
         if mode != "core":

@@ -36,6 +36,10 @@ def save(
     """Save the session that Claude Code tells of.
 
     Claude Code signals its hooks when it exits itself; the signals wait until the turns are committed.
+
+    Raises:
+        ConfigError: the input names no transcript.
+        KizamiError: the transcript can't be read, or the database not be written.
     """
     from kizami_cli.detach import FINISH, start_detached
     from kizami_core.capture import save_session, unsaved_bytes

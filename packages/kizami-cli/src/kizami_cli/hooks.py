@@ -239,6 +239,8 @@ def _config(
 ) -> Config:
     config, problems = load_config(config_file, env)
     messages = [f"{problem.key} {problem.message}" for problem in problems]
+    if messages:
+        messages.append("Correct it; `kizami config list` shows where it stands.")
     if config.search_mode != "core":
         from kizami_cli.backends import mode_problem
 

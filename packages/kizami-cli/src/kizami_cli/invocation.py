@@ -42,7 +42,11 @@ class Invocation:
 
     @cached_property
     def config(self) -> Config:
-        """The configuration; what can't be used in it is said on stderr once."""
+        """The configuration; what can't be used in it is said on stderr once.
+
+        Raises:
+            click.BadParameter: the file that ``--config`` names is not there.
+        """
         if self.config_path and not os.path.exists(self.config_path):
             raise click.BadParameter(
                 _("{path} does not exist.", path=self.config_path), param_hint="--config"

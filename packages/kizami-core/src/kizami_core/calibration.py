@@ -23,6 +23,7 @@ import random
 import re
 from math import sqrt
 
+from kizami_core.candidates import Candidates
 from kizami_core.question import is_worth_asking
 from kizami_core.ranking import Ranking
 from kizami_core.records import Hit, Record
@@ -292,7 +293,7 @@ class _Bench:
         filters: Filters | None = None,
         is_alone: bool = False,
     ) -> list[Hit]:
-        return Ranking(
+        candidates = Candidates(
             self._connection,
             analyze_query(text),
             project_path=project_path,
@@ -302,7 +303,8 @@ class _Bench:
             hidden=self._hidden,
             pinned=self._pinned,
             filters=filters,
-        ).weighed()
+        )
+        return Ranking(candidates).weighed()
 
 
 def _is_of_turn(chunk: Chunk, opening: Chunk) -> bool:

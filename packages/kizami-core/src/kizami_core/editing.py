@@ -7,7 +7,8 @@ from kizami_core.maintenance.deletion import preview, remove_chunks
 from kizami_core.messages import Message
 from kizami_core.privacy import redact
 from kizami_core.retrieval import word_index
-from kizami_core.storage.chunks import NewChunk, find_chunk, ids_before, ids_of_session, update_chunk
+from kizami_core.storage.chunk_changes import update_chunk
+from kizami_core.storage.chunks import NewChunk, find_chunk, ids_before, ids_of_session
 from kizami_core.storage.connection import transaction
 from kizami_core.storage.marks import remove_mark, set_mark
 from kizami_core.storage.sessions import drop_empty_sessions, find_session, refresh_session

@@ -10,7 +10,8 @@ from kizami_core.privacy import redact, redact_for_display
 from kizami_core.privacy.private_tags import PRIVATE_MARKER
 from kizami_core.records import Record
 from kizami_core.retrieval import word_index
-from kizami_core.storage.chunks import NewChunk, append_unidentified, note_import
+from kizami_core.storage.chunk_changes import append_unidentified, note_import
+from kizami_core.storage.chunks import NewChunk
 from kizami_core.storage.connection import transaction
 from kizami_core.storage.project_rows import move_session_rows
 from kizami_core.storage.sessions import refresh_sessions

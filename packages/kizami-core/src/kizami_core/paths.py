@@ -103,12 +103,16 @@ def expand_user(path: str, env: Mapping[str, str]) -> str:
 
 
 def make_private_dir(path: str) -> None:
-    """Create a directory (and its parents) that only its owner can enter, mode 0700 from birth."""
+    """Create a directory (and its parents) that only its owner can enter, mode 0700 from birth.
+
+    Raises:
+        OSError: it can't be made, or something else stands there.
+    """
     if os.path.isdir(path):
         return
-    make_private_parents = os.path.dirname(path)
-    if make_private_parents and make_private_parents != path:
-        make_private_dir(make_private_parents)
+    parent = os.path.dirname(path)
+    if parent and parent != path:
+        make_private_dir(parent)
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from kizami_core.candidates import Candidates
 from kizami_core.exclusion import Exclusion
 from kizami_core.question import question
 from kizami_core.ranking import Ranking
@@ -87,7 +88,7 @@ def answer(
     gate = config.min_relevance_score
     hidden: dict[int, Verdict] = dict.fromkeys(already_shown, "already_shown")
     hidden.update(dict.fromkeys(marked_ids(connection, "muted"), "muted"))
-    ranking = Ranking(
+    candidates = Candidates(
         connection,
         query,
         project_path=project_path,
@@ -99,18 +100,19 @@ def answer(
         vectors=vectors,
         keeps_out=Exclusion(config.exclude_projects).reason,
     )
+    ranking = Ranking(candidates)
     hits = ranking.relaxed() if gate == 0 else ranking.gated()
     ranked = perf_counter()
     block, tokens = _block(hits, ranking, project_path) if hits else ("", 0)
-    seconds = {**ranking.seconds, "format": perf_counter() - ranked}
+    seconds = {**candidates.seconds, "format": perf_counter() - ranked}
     terms = ranking.term_reports()
-    candidates = ranking.candidate_reports(hits)
+    reports = ranking.candidate_reports(hits)
     report = RecallReport(
-        _outcome(terms, candidates),
+        _outcome(terms, reports),
         gate,
-        ranking.memories,
+        candidates.statistics.corpus_size,
         tuple(terms),
-        tuple(candidates),
+        tuple(reports),
         tokens,
         {stage: round(1000 * duration, 2) for stage, duration in seconds.items()},
     )

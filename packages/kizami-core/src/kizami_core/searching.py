@@ -6,6 +6,7 @@ further. They narrow before the candidates are cut to a number, so what is old o
 
 from __future__ import annotations
 
+from kizami_core.candidates import Candidates
 from kizami_core.ranking import Ranking
 from kizami_core.records import Hit, Record
 from kizami_core.retrieval.filters import Filters
@@ -110,7 +111,7 @@ def find(
     filters = None if search.filters == EVERYTHING else search.filters
     if not search.has_words:
         return Findings([] if filters is None else _listed(connection, search, limit), {})
-    ranking = Ranking(
+    candidates = Candidates(
         connection,
         search.query,
         project_path=search.project_path,
@@ -121,6 +122,7 @@ def find(
         filters=filters,
         vectors=vectors,
     )
+    ranking = Ranking(candidates)
     return Findings(ranking.ungated(), ranking.rarities)
 
 

@@ -6,7 +6,7 @@ import os
 
 from kizami_core.records import SaveReport
 from kizami_core.retrieval import word_index
-from kizami_core.storage.chunks import delete_unidentified, unidentified_mark
+from kizami_core.storage.chunk_changes import delete_unidentified, unidentified_mark
 from kizami_core.storage.connection import transaction
 from kizami_core.storage.maintenance_log import write_log
 from kizami_core.storage.new_chunks import NewChunks

@@ -56,8 +56,9 @@ def command(invocation: Invocation, text: str, limit: int, *, include_agents: bo
             if text.strip()
             else _("No error is known to be fixed.")
         )
-        wider = "" if project is None else _("--all-projects looks at those of all projects.")
-        say(" ".join(filter(None, (told, wider))))
+        if project is not None:
+            told = _("{found} --all-projects looks at those of all projects.", found=told)
+        say(told)
 
 
 def _masked(resolution: Resolution) -> Resolution:

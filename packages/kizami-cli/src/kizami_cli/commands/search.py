@@ -150,8 +150,10 @@ def command(
         "excluded_phrases": _("without {texts}", texts=_all(search.filters.excluded_phrases)),
         "excluded_words": _("without {texts}", texts=_all(search.filters.excluded_words)),
     }
-    wider = "" if invocation.all_projects else _("--all-projects searches those of all projects.")
-    say(" ".join(filter(None, (_why_nothing(search, steps, labels), wider))))
+    found = _why_nothing(search, steps, labels)
+    if not invocation.all_projects:
+        found = _("{found} --all-projects searches those of all projects.", found=found)
+    say(found)
 
 
 def _show(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kizami_core.retrieval import word_index
-from kizami_core.storage.chunks import Deleted, count_by_session, delete_chunks
+from kizami_core.storage.chunk_changes import delete_chunks
+from kizami_core.storage.chunks import Deleted, count_by_session
 from kizami_core.storage.maintenance_log import write_log
 from kizami_core.storage.resolutions import remove_resolutions
 from kizami_core.storage.sessions import refresh_sessions

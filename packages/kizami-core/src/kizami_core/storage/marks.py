@@ -6,7 +6,7 @@ another session or project; it goes with the chunk.
 
 from __future__ import annotations
 
-from kizami_core.storage.chunks import lock_unidentified
+from kizami_core.storage.chunk_changes import lock_unidentified
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

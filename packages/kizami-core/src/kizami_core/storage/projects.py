@@ -24,7 +24,8 @@ def resolve_project(cwd: str) -> str:
         return cwd
     try:
         path = os.path.realpath(cwd)
-        return _repository_root(path) or path
+        # A name that is not UTF-8 becomes the text that Claude Code makes of it.
+        return os.fsencode(_repository_root(path) or path).decode("utf-8", "replace")
     except ValueError:  # a NUL or a lone surrogate: no file has such a name
         return cwd
 

@@ -7,7 +7,7 @@ value together, under the uuid ``unidentified:<session>``, where the chunk's ind
 from __future__ import annotations
 
 from kizami_core.records import Record
-from kizami_core.storage.chunks import unidentified_mark
+from kizami_core.storage.chunk_changes import unidentified_mark
 from kizami_core.storage.marks import set_mark
 
 TYPE_CHECKING = False
