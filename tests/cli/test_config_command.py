@@ -296,7 +296,7 @@ def test_doctor_tells_every_problem_with_a_suggestion_and_its_remedy(home):
 
 def test_the_list_fits_a_terminal_of_80_columns(on_terminal, home):
     home.write_config(
-        privacy={"excludeProjects": ["~/顧客/株式会社青葉歯科/**", "~/work/秘密のプロジェクト"]}
+        privacy={"excludeProjects": ["~/顧客/株式会社青葉歯科/**", "~/仕事/秘密のプロジェクト"]}
     )
     code, seen = on_terminal("config", "list")
     lines = re.sub(r"\x1b\[\d*m", "", seen).splitlines()

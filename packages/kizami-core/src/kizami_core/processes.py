@@ -35,9 +35,11 @@ def spawn_detached(command: list[str], env: Mapping[str, str], *, stdin: int | N
                 ],
                 setsid=True,
             )
-        except NotImplementedError:  # musl's posix_spawn, for one, makes no session; subprocess does it below
-            pass
+        except RuntimeError:  # musl's posix_spawn, for one, makes no session, which subprocess does itself
+            has_started = False
         else:
+            has_started = True
+        if has_started:
             return
     import subprocess
 
