@@ -457,14 +457,14 @@ def test_a_commit_that_fails_is_reported(path):
 def test_a_database_that_another_process_creates_meanwhile_is_taken_as_it_is(path, monkeypatch):
     """Both find it empty; the second one must look again when it gets the lock."""
     found_empty = threading.Event()
-    check_kind = connection_module._check_kind
+    check_kind = connection_module.check_kind
 
     def check_and_tell(connection, name):
         version = check_kind(connection, name)
         found_empty.set()
         return version
 
-    monkeypatch.setattr(connection_module, "_check_kind", check_and_tell)
+    monkeypatch.setattr(connection_module, "check_kind", check_and_tell)
     path.touch()
     first = sqlite3.connect(path, isolation_level=None)
     second = threading.Thread(target=lambda: open_database(str(path)).close())

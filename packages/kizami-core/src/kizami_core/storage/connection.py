@@ -8,14 +8,12 @@ import time
 from kizami_core.errors import (
     DatabaseBusyError,
     DatabaseCorruptError,
-    ForeignSchemaError,
-    SchemaTooNewError,
     StorageError,
     UnsupportedSqliteError,
 )
 from kizami_core.messages import Message
 from kizami_core.paths import make_private_dir
-from kizami_core.records import Record
+from kizami_core.storage.kind import check_kind
 from kizami_core.storage.schema import APPLICATION_ID, SCHEMA_VERSION, apply_migration
 from kizami_core.storage.sqlite_module import sqlite3
 
@@ -33,10 +31,6 @@ _SIGNS_OF_DAMAGE = (
     "corrupt",
     "vtable constructor failed",
     "invalid fts5 file format",
-)
-_SPEC_TABLES = {"chunks", "chunks_fts", "sessions", "maintenance_log"}
-_SPEC_COLUMNS = tuple(
-    "id session_id project_path chunk_index content role metadata created_at token_count".split()
 )
 
 
@@ -106,7 +100,7 @@ def _open_to_read(path: str, busy_timeout_ms: int) -> sqlite3.Connection:
         if not _is_shareable(connection, path):
             connection.close()
             connection = _connect_read_only(path, busy_timeout_ms, is_immutable=True)
-        version = _check_kind(connection, path)
+        version = check_kind(connection, path)
         if version == 0:  # the process that creates it is not done yet
             raise FileNotFoundError(path)
         if version < SCHEMA_VERSION:
@@ -169,7 +163,7 @@ def _refuse_foreign(path: str, busy_timeout_ms: int) -> None:
         return
     connection = _connect_read_only(path, busy_timeout_ms)
     try:
-        _check_kind(connection, path)
+        check_kind(connection, path)
     except sqlite3.OperationalError:
         return  # an interrupted write is in the way, which only a connection that may write can undo
     finally:
@@ -210,75 +204,8 @@ def _create_private_file(path: str) -> None:
         ) from error
 
 
-class _Kind(Record):
-    """What tells whose database this is: application id, schema version (0 for none), tables, our columns."""
-
-    application_id: int
-    version: int
-    tables: frozenset[str]
-    columns: tuple[str, ...]
-
-
-def _read_kind(connection: sqlite3.Connection) -> _Kind:
-    """Read it all from one state of the file: another process may be migrating it."""
-    is_ours = not connection.in_transaction
-    if is_ours:
-        connection.execute("BEGIN")
-    try:
-        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        tables = frozenset(row[0] for row in rows)
-        application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = 0
-        if "schema_version" in tables:
-            version = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchone()[0]
-        columns = tuple(row[1] for row in connection.execute("PRAGMA table_info(chunks)"))
-    finally:
-        if is_ours and connection.in_transaction:
-            connection.execute("ROLLBACK")
-    return _Kind(application_id, version, tables, columns)
-
-
-def _check_kind(connection: sqlite3.Connection, path: str) -> int:
-    """Return the schema version to go on from, 0 for an empty database; refuse what is not ours to touch."""
-    kind = _read_kind(connection)
-    version = kind.version
-    if kind.application_id == APPLICATION_ID:
-        if version > SCHEMA_VERSION:
-            raise SchemaTooNewError(
-                Message(
-                    "{path} was written by a newer Kizami (schema {version}, this one knows "
-                    "{known}). Upgrade: pip install --upgrade kizami-cli",
-                    path=path,
-                    version=version,
-                    known=SCHEMA_VERSION,
-                )
-            )
-        return version
-    if not kind.tables:
-        return 0
-    if version == 1 and kind.columns == _SPEC_COLUMNS and kind.tables >= _SPEC_TABLES:
-        return 1
-    if kind.tables >= {"chunks", "sessions", "schema_version"}:
-        raise ForeignSchemaError(
-            Message(
-                "{path} holds the tables of a later TypeScript Kizami (schema {version}); it was left "
-                "untouched. Name another file with database.path in Kizami's config.json, or move this one "
-                "away; then `kizami import-typescript --source {path}` brings its memories in.",
-                path=path,
-                version=version,
-            )
-        )
-    raise ForeignSchemaError(
-        Message(
-            "{path} holds the tables of another program; it was left untouched. Name another file with "
-            "database.path in Kizami's config.json, or move this one away.",
-            path=path,
-        )
-    )
-
-
 def _migrate(connection: sqlite3.Connection, path: str) -> None:
-    version = _check_kind(connection, path)
+    version = check_kind(connection, path)
     if version == SCHEMA_VERSION:
         return
     if version == 0:
@@ -286,7 +213,7 @@ def _migrate(connection: sqlite3.Connection, path: str) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Looked at again under the lock: another process may have migrated meanwhile.
-        version = _check_kind(connection, path)
+        version = check_kind(connection, path)
         if 0 < version < SCHEMA_VERSION:
             _back_up(path, version)
         for step in range(version + 1, SCHEMA_VERSION + 1):
